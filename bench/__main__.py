@@ -93,10 +93,10 @@ def main(names: list[str]) -> int:
             for name in chosen:
                 try:
                     rows.append(_measure(FIGURES[name], console))
-                except UserError as fault:
-                    print(*(f"{name}: {line}" for line in fault.lines), sep="\n", file=sys.stderr)
-    except UserError as fault:
-        print(*fault.lines, sep="\n", file=sys.stderr)
+                except UserError as error:
+                    print(*(f"{name}: {line}" for line in error.lines), sep="\n", file=sys.stderr)
+    except UserError as error:
+        print(*error.lines, sep="\n", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Interrupted; everything that the measurement started is removed.", file=sys.stderr)

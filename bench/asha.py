@@ -55,9 +55,11 @@ def compared(trials: Sequence[Trained], asha: Asha) -> Measured:
     decided = decisions([Curve(each.reports, ended=True) for each in trials], asha, minimize=True)
     grid = sum(each.until(None) for each in trials)
     used = sum(each.until(decision.pruned_at) for each, decision in zip(trials, decided, strict=True))
-    kept = [each for each, decision in zip(trials, decided, strict=True) if decision.pruned_at is None]
-    best, found = min(each.best for each in trials), min(each.best for each in kept)
-    about = f"{used:.0f} : {grid:.0f} s, {len(kept)} of {len(trials)} trials to the end, loss {found:.4f} : {best:.4f}"
+    survivors = [each for each, decision in zip(trials, decided, strict=True) if decision.pruned_at is None]
+    best, found = min(each.best for each in trials), min(each.best for each in survivors)
+    about = (
+        f"{used:.0f} : {grid:.0f} s, {len(survivors)} of {len(trials)} trials to the end, loss {found:.4f} : {best:.4f}"
+    )
     return Measured(used / grid if found <= _WORSE * best else _NOT_FOUND, about)
 
 

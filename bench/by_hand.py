@@ -55,13 +55,13 @@ class Program:
         written = self._root / "models" / run
         written.mkdir(parents=True)
         shutil.chown(written, NONROOT, NONROOT)
-        places = {"MODEL_DIR": f"/models/{run}/model", "CHECKPOINT_DIR": f"/models/{run}/checkpoints"}
+        folders = {"MODEL_DIR": f"/models/{run}/model", "CHECKPOINT_DIR": f"/models/{run}/checkpoints"}
         addresses = [f"127.0.0.1:{port}" for port in free_ports(WORKERS)]
         lines: list[Line] = []
         tasks = []
         for index in range(WORKERS):
             config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            environment = {**settings, **places, "TF_CONFIG": json.dumps(config)}
+            environment = {**settings, **folders, "TF_CONFIG": json.dumps(config)}
             listener = _stamping(lines) if index == 0 else _ignoring
             task = partial(self._worker, script, environment, listener)
             tasks.append(Task(f"worker {index} by hand", task))

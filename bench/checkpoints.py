@@ -49,8 +49,8 @@ def _train(rounds: int, minutes: float, *intervals: int) -> _Trained:
     with scratch("bench") as folder:
         argv = [sys.executable, str(program), str(folder), str(rounds), str(minutes), "0", *map(str, intervals)]
         done = subprocess.run(argv, env=local_workers.environment(), check=True, stdout=subprocess.PIPE, text=True)
-    facts = json.loads(done.stdout.splitlines()[-1])
-    return _Trained(facts["computed"], {int(steps): found for steps, found in facts["step_seconds"].items()})
+    result = json.loads(done.stdout.splitlines()[-1])
+    return _Trained(result["computed"], {int(steps): found for steps, found in result["step_seconds"].items()})
 
 
 def _overhead() -> Measured:
@@ -81,12 +81,12 @@ def _computed() -> Measured:
 def _goodput(interval: int, step_seconds: float) -> float:
     """Steps that stay, per second: interruptions lose what came after the last save, and the time of a restart."""
     chance = random.Random(1)  # noqa: S311  # no secret
-    kept = spent = 0.0
+    saved = spent = 0.0
     for _ in range(_INTERRUPTIONS):
         runs = chance.expovariate(1 / (60 * _MINUTES))
-        kept += runs // (interval * step_seconds) * interval
+        saved += runs // (interval * step_seconds) * interval
         spent += runs + _RESTART_SECONDS
-    return kept / spent
+    return saved / spent
 
 
 FIGURES = (

@@ -69,8 +69,8 @@ def _first_line() -> Measured:
             shown = _output(
                 folder, "run", *_SMALL_JOB_OPTIONS, "--", "python", "-c", _SAYS_THE_TIME.format(number=number)
             )
-            said = next(line for line in shown.splitlines() if line.endswith(f" {number}"))
-            taken.append(float(said.split()[0]) - began)
+            first = next(line for line in shown.splitlines() if line.endswith(f" {number}"))
+            taken.append(float(first.split()[0]) - began)
             time.sleep(_PAUSE_SECONDS)
     return Measured(statistics.median(taken), f"{_RUNS} jobs, {min(taken):.1f} to {max(taken):.1f} s")
 
@@ -97,10 +97,10 @@ def _many_jobs() -> Measured:
         taken = []
         for _ in range(_LISTS):
             began = time.monotonic()
-            listed = json.loads(_output(folder, "jobs", "--json"))
+            jobs = json.loads(_output(folder, "jobs", "--json"))
             taken.append(time.monotonic() - began)
-            if len(listed) < _JOBS:
-                raise UserError(f"tensorplane jobs: lists {len(listed)} of {_JOBS} jobs")
+            if len(jobs) < _JOBS:
+                raise UserError(f"tensorplane jobs: lists {len(jobs)} of {_JOBS} jobs")
     return Measured(statistics.median(taken), f"{_LISTS} lists, {min(taken):.2f} to {max(taken):.2f} s")
 
 
@@ -124,8 +124,8 @@ def _lag() -> Measured:
         lags: dict[str, list[float]] = {}
         end = time.monotonic() + _FOLLOWED_SECONDS
         for line in follower.stdout:
-            pod, _, said = line.partition(" │ ")
-            lags.setdefault(pod, []).append(time.time() - float(said))
+            pod, _, text = line.partition(" │ ")
+            lags.setdefault(pod, []).append(time.time() - float(text))
             if time.monotonic() > end:
                 break
         follower.terminate()

@@ -35,8 +35,8 @@ def once(measure: Callable[[], T]) -> Callable[[], T]:
     def outcome() -> tuple[T] | UserError:
         try:
             return (measure(),)
-        except UserError as fault:
-            return fault
+        except UserError as error:
+            return error
 
     def shared() -> T:
         found = outcome()

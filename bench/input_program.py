@@ -22,7 +22,7 @@ from tensorflow import keras
 import tensorplane
 
 EXAMPLES, BATCH, ROUNDS = 512, 32, 7
-_SIDE, _KEPT = 768, 96
+_SIDE, _SMALL_SIDE = 768, 96
 _WARM_UP_STEPS, _STEPS = 16, 48
 
 
@@ -53,14 +53,14 @@ def _examples(folder: Path) -> list[str]:
 
 def _reduced(path: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
-    small = tf.image.resize(tf.cast(image, tf.float32) / 255, [_KEPT, _KEPT], antialias=True)
-    return tf.ensure_shape(small, [_KEPT, _KEPT, 3]), label
+    small = tf.image.resize(tf.cast(image, tf.float32) / 255, [_SMALL_SIDE, _SMALL_SIDE], antialias=True)
+    return tf.ensure_shape(small, [_SMALL_SIDE, _SMALL_SIDE, 3]), label
 
 
 def _cut(path: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
-    small = tf.cast(tf.image.crop_to_bounding_box(image, 0, 0, _KEPT, _KEPT), tf.float32) / 255
-    return tf.ensure_shape(small, [_KEPT, _KEPT, 3]), label
+    small = tf.cast(tf.image.crop_to_bounding_box(image, 0, 0, _SMALL_SIDE, _SMALL_SIDE), tf.float32) / 255
+    return tf.ensure_shape(small, [_SMALL_SIDE, _SMALL_SIDE, 3]), label
 
 
 _LOADS: dict[str, Callable[..., Any]] = {"reduced": _reduced, "cut": _cut}
@@ -109,7 +109,7 @@ def _share_of_wait(paths: list[str], labels: np.ndarray, cache: Path) -> float:
     """The share of training steps in which a small convolutional network waits for its input, from the cache."""
     model = keras.Sequential(
         [
-            keras.Input((_KEPT, _KEPT, 3)),
+            keras.Input((_SMALL_SIDE, _SMALL_SIDE, 3)),
             keras.layers.Conv2D(32, 3, activation="relu"),
             keras.layers.MaxPooling2D(3),
             keras.layers.Conv2D(64, 3, activation="relu"),

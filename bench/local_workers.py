@@ -30,12 +30,12 @@ def lines_of_first(
     """
     cluster = {kind: [f"127.0.0.1:{port}" for port in free_ports(count)] for kind, count in tasks.items()}
     awaited = next(iter(tasks))
-    places = [(kind, index) for kind, count in tasks.items() for index in range(count)]
-    pinned = _pinned(len(places)) if own_cores else [()] * len(places)
+    members = [(kind, index) for kind, count in tasks.items() for index in range(count)]
+    pinned = _pinned(len(members)) if own_cores else [()] * len(members)
     command = (sys.executable, str(Path(__file__).with_name(program)), *words)
     processes = {
-        place: _start((*pin, *command), cluster, *place, heard=place == (awaited, 0))
-        for place, pin in zip(places, pinned, strict=True)
+        member: _start((*pin, *command), cluster, *member, heard=member == (awaited, 0))
+        for member, pin in zip(members, pinned, strict=True)
     }
     first = processes[awaited, 0]
     limit = threading.Timer(_LIMIT_SECONDS, _kill, [processes.values()])

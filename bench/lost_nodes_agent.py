@@ -66,7 +66,7 @@ _GIVEN_UP_SECONDS = 40.0
 _IMAGES = 50
 """In a node's status, as the kubelet lists them at most."""
 _NODE, _LEASE = GVK("", "v1", "Node"), GVK("coordination.k8s.io", "v1", "Lease")
-_COUNTED = {"reads": ["get", "list", "watch"], "writes": ["create", "delete", "patch", "update"]}
+_VERBS = {"reads": ["get", "list", "watch"], "writes": ["create", "delete", "patch", "update"]}
 _DISPATCHED = re.compile(r'^apiserver_flowcontrol_dispatched_requests_total{flow_schema="bench-(\w+)",.*} (\S+)$', re.M)
 
 
@@ -117,7 +117,7 @@ class _Agent:
     def count(self, at: Objects) -> None:
         """Has the API server count its requests: as two kinds of flow, with the priority that they have anyway."""
         who = {"kind": "ServiceAccount", "serviceAccount": {"namespace": _SPACE, "name": lost_nodes.ACCOUNT}}
-        for kind, verbs in _COUNTED.items():
+        for kind, verbs in _VERBS.items():
             what = {"verbs": verbs, "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
             flow = {
                 "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
@@ -135,7 +135,7 @@ class _Agent:
 
     def _sent(self) -> dict[str, float]:
         found = {kind: float(count) for kind, count in _DISPATCHED.findall(self.kube.text("/metrics"))}
-        return {kind: found.get(kind, 0.0) for kind in _COUNTED}
+        return {kind: found.get(kind, 0.0) for kind in _VERBS}
 
 
 def _used(container: str) -> float:
@@ -233,8 +233,8 @@ def _start_jobs(bench: Running, folder: Path) -> None:
     (of_role,) = job_set["spec"]["replicatedJobs"]
     about = of_role["template"]["spec"]["template"]["metadata"]
     about["annotations"] = {**about.get("annotations", {}), kwok.TAKES: "24h"}
-    named = [{**job_set, "metadata": {**job_set["metadata"], "name": f"many-{number}"}} for number in range(_JOBS)]
-    for objects in (others, named):
+    numbered = [{**job_set, "metadata": {**job_set["metadata"], "name": f"many-{number}"}} for number in range(_JOBS)]
+    for objects in (others, numbered):
         simulated_fleet.side_by_side([partial(at.create, each, manager=simulated_fleet.MANAGER) for each in objects])
     path = f"/api/v1/namespaces/{_SPACE}/pods"
 
@@ -276,11 +276,11 @@ def _cost() -> Measured:
             states[state] = agent.measured(_MEASURED_SECONDS)
             print(f"{state}: {states[state]}", flush=True)
         held = agent.mebibytes()
-    said = "; ".join(f"{state}: {cost}" for state, cost in states.items())
+    text = "; ".join(f"{state}: {cost}" for state, cost in states.items())
     sizes = " + ".join(f"{each:.0f}" for each in held)
     return Measured(
         sum(states["nothing happens"].percent),
-        f"{_JOBS} jobs, {_GPUS} pods, {_NODES} nodes, {_TEAMS} teams; {said}; {sizes} MiB",
+        f"{_JOBS} jobs, {_GPUS} pods, {_NODES} nodes, {_TEAMS} teams; {text}; {sizes} MiB",
     )
 
 

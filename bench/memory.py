@@ -76,8 +76,8 @@ def describe(shares: Shares) -> str:
     """The largest ones, in MiB."""
     largest = sorted(shares.items(), key=lambda item: -item[1])
     rest = sum(size for _, size in largest[_MOST_NAMED:])
-    named = [*largest[:_MOST_NAMED], ("others", rest)] if rest else largest
-    return "MiB: " + ", ".join(f"{name} {size / 2**20:.0f}" for name, size in named)
+    shown = [*largest[:_MOST_NAMED], ("others", rest)] if rest else largest
+    return "MiB: " + ", ".join(f"{name} {size / 2**20:.0f}" for name, size in shown)
 
 
 FIGURES = (Figure("idle-memory", "<= 1.2", "GiB", _idle),)

@@ -95,11 +95,11 @@ class Deployed:
 
     def commit(self, files: Mapping[str, bytes], changed: Mapping[str, bytes] | None = None) -> dict[str, Any]:
         """A version with these files, as it is committed on the volume. `changed`: those that are sent, or all."""
-        question = DatasetOptions("numbers", "", "dev", "", "default")
+        options = DatasetOptions("numbers", "", "dev", "", "default")
         sent = files if changed is None else changed
         about = {path: [names.digest(content, 64), len(content), False] for path, content in files.items()}
         args = self.resolved.config.datasets["numbers"]
-        with remote.running(self.kube, self.resolved, question, args, read_only=False) as dataset:
+        with remote.running(self.kube, self.resolved, options, args, read_only=False) as dataset:
             program = dataset.start("put", {"files": about, "sent": list(sent)})
             for content in sent.values():
                 program.write(content)

@@ -121,9 +121,9 @@ def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
 
 
 def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
-    asked = Resources(cpus=1, memory_gib=1, gpus=_PER_POD)
-    placement = node_placement.spec(machines, asked, interruptible=True, synchronous=True, queued=True)
-    container = pod.Container(image="nothing.test/at-all", resources=asked)
+    resources = Resources(cpus=1, memory_gib=1, gpus=_PER_POD)
+    placement = node_placement.spec(machines, resources, interruptible=True, synchronous=True, queued=True)
+    container = pod.Container(image="nothing.test/at-all", resources=resources)
     near = topology.annotations(None, required=False)
     template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)
     template["spec"]["restartPolicy"] = "Never"

@@ -25,9 +25,9 @@ def main(batch: int) -> float:
     """Steps per second; `batch`: examples of each worker in a step."""
     tf.config.threading.set_intra_op_parallelism_threads(1)
     keras.utils.set_random_seed(1)
-    place = Place.current()
-    strategy = place.strategy()
-    order = Order(examples=1 << 16, global_batch=batch * place.workers, seed=1)
+    member = Place.current()
+    strategy = member.strategy()
+    order = Order(examples=1 << 16, global_batch=batch * member.workers, seed=1)
     with strategy.scope():
         layers = [keras.layers.Dense(_WIDTH, activation="relu") for _ in range(3)]
         model = keras.Sequential([keras.Input((64,)), *layers, keras.layers.Dense(1)])
@@ -44,8 +44,8 @@ def main(batch: int) -> float:
     def example(indices: tf.Tensor) -> tuple[tf.Tensor]:
         return (tf.random.stateless_normal([batch, 64], tf.stack([indices[0], 1])),)
 
-    loop = Loop(strategy, place, train_step, step)
-    checkpoints = Checkpointer(None, place, model=model)
+    loop = Loop(strategy, member, train_step, step)
+    checkpoints = Checkpointer(None, member, model=model)
     rates = []
     for until in (_WARM_UP, _WARM_UP + _STEPS):
         batches = order.batches(strategy, example, first_step=int(step))

@@ -216,8 +216,8 @@ def _all() -> tuple[Rounds, Rounds, list[float], Swapped]:
             against_hand = _compared(plain, ("127.0.0.1", port, _MODEL))
         batching = _compared((servers.hosts["batched"], 8501, "batched"), plain)
         alone = [_swap(servers, _copy(servers, number)) for number in range(2, _SWAPS + 2)]
-        asked = [_swap_while_asked(servers, number) for number in range(_SWAPS + 2, 2 * _SWAPS + 2)]
-        return against_hand, batching, alone, Swapped.of(asked)
+        under_load = [_swap_under_load(servers, number) for number in range(_SWAPS + 2, 2 * _SWAPS + 2)]
+        return against_hand, batching, alone, Swapped.of(under_load)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class Swapped:
         return f"{after:.1f} : {before:.1f} ms at {_STEADY:g} requests/s, {len(self.after)} requests after swaps"
 
 
-def _swap_while_asked(servers: Servers, number: int) -> tuple[list[float], list[float]]:
+def _swap_under_load(servers: Servers, number: int) -> tuple[list[float], list[float]]:
     """Latencies in the seconds before a version is published, and in those after its first answer."""
     copy = _copy(servers, number)
     run = load.Run(Plan(_MODEL, _BODY, _STEADY, _PATIENT_SECONDS, _CONNECTIONS), servers.hosts["plain"], 8501)

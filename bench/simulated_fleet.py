@@ -36,7 +36,7 @@ _LIMIT_SECONDS = 900
 _PODS, _ROUNDS = 600, 12
 _POD = GVK("", "v1", "Pod")
 _WITHOUT_GPU = Resources(cpus=8, memory_gib=64)
-_ASKED = _WITHOUT_GPU.model_copy(update={"gpus": 1, "accelerator": _ACCELERATORS["new"][0]})
+_WITH_GPU = _WITHOUT_GPU.model_copy(update={"gpus": 1, "accelerator": _ACCELERATORS["new"][0]})
 
 Way = Callable[[], dict[str, Any]]
 
@@ -109,7 +109,7 @@ def _with_gpus() -> dict[str, Any]:
     With tiny requests of processors and memory, a node would look empty until its last GPU is taken: the scheduler
     would fill one node after the other, and examine the full ones too.
     """
-    return _template(_ASKED, _placement())
+    return _template(_WITH_GPU, _placement())
 
 
 def _same_nodes() -> dict[str, Any]:
@@ -126,11 +126,11 @@ _WAYS: tuple[Way, ...] = (_with_gpus, _same_nodes, _anywhere)
 
 
 def _placement() -> dict[str, Any]:
-    return node_placement.spec(machines(), _ASKED, interruptible=True, synchronous=True, queued=True)
+    return node_placement.spec(machines(), _WITH_GPU, interruptible=True, synchronous=True, queued=True)
 
 
-def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:
-    container = pod.Container(image="nothing.test/at-all", resources=asked)
+def _template(resources: Resources, placement: dict[str, Any]) -> dict[str, Any]:
+    container = pod.Container(image="nothing.test/at-all", resources=resources)
     return pod.template("default", {"bench": "pods"}, container, grace_seconds=0, placement=placement)
 
 

@@ -129,12 +129,12 @@ def _copy(source: Path, copy: Path) -> float:
     return time.perf_counter() - began
 
 
-def _clear(folder: Path, call: _Driver, kept: list[str]) -> None:
+def _clear(folder: Path, call: _Driver, keep: list[str]) -> None:
     """Restores the state before the round: a snapshot takes longer the more there are."""
     for entry in call("ListSnapshots")[0].entries:
         call("DeleteSnapshot", snapshot_id=entry.snapshot.snapshot_id)
     for entry in call("ListVolumes")[0].entries:
-        if entry.volume.volume_id not in kept:
+        if entry.volume.volume_id not in keep:
             call("DeleteVolume", volume_id=entry.volume.volume_id)
     # Deletions finish in the background.
     subprocess.run(["btrfs", "subvolume", "sync", folder], check=True, stdout=subprocess.DEVNULL)

@@ -88,13 +88,13 @@ def _ran(kube: Kube) -> list[tuple[float, float]]:
     at = f"/api/v1/namespaces/{_NAMESPACE}/pods"
     pods = kube.items(at, labelSelector="jobset.sigs.k8s.io/jobset-name", fieldSelector="status.phase=Succeeded")
     logs = [kube.text(f"{at}/{pod['metadata']['name']}/log") for pod in pods]
-    said = [
+    marks = [
         line.removeprefix(_LOG_PREFIX).split()
         for log in logs
         for line in log.splitlines()
         if line.startswith(_LOG_PREFIX)
     ]
-    return [(float(began), float(ended)) for began, ended in said]
+    return [(float(began), float(ended)) for began, ended in marks]
 
 
 FIGURES = (Figure("sweep-overhead", "<= 3", "s", _overhead),)

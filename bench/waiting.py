@@ -8,10 +8,10 @@ from collections.abc import Callable
 from core.errors import UserError
 
 
-def until(done: Callable[[], bool], seconds: float, fault: Callable[[], str], *, every: float = 0.5) -> None:
+def until(done: Callable[[], bool], seconds: float, problem: Callable[[], str], *, every: float = 0.5) -> None:
     """Returns when `done`, polled at an interval; after `seconds`, a UserError with the current state."""
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:
-            raise UserError(f"{fault()} after {seconds:g} s")
+            raise UserError(f"{problem()} after {seconds:g} s")
         time.sleep(every)

@@ -1,4 +1,4 @@
-"""`tensorplane COMMAND`: questions about a stack. Parses, runs the command, and maps faults to exit codes."""
+"""`tensorplane COMMAND`: questions about a stack. Parses, runs the command, and maps errors to exit codes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tensorplane() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns 0 on success, 1 after faults (printed, a line each), 2 for a usage that does not exist,
+    """Runs the command; returns 0 on success, 1 after problems (printed, a line each), 2 for an unknown usage,
     130 after Ctrl-C.
     """
     gc.set_threshold(_COLLECTED_AFTER)

@@ -78,9 +78,11 @@ class Access:
             return found
         if found := find.newest(there, self.namespace, name):
             return found
-        if name not in self.declared and (kept := cancelled.newest(self.cancelled(), self.namespace, name)):
-            when = f"{kept.ended:%Y-%m-%d %H:%M:%S} UTC"
-            raise UserError(f"{kept.run}: was cancelled at {when}; to continue it, run the command that has started it")
+        if name not in self.declared and (former := cancelled.newest(self.cancelled(), self.namespace, name)):
+            when = f"{former.ended:%Y-%m-%d %H:%M:%S} UTC"
+            raise UserError(
+                f"{former.run}: was cancelled at {when}; to continue it, run the command that has started it"
+            )
         if not self.team:
             return find.get_job_set(there, self.namespace, name, self.declared, self.stack, self.context)
         names = sorted({find.shown(one, self.namespace) for one in there})

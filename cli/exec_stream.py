@@ -94,6 +94,6 @@ class Exec:
         if opcode == ABNF.OPCODE_CLOSE:
             self._open = False
         elif opcode in (ABNF.OPCODE_BINARY, ABNF.OPCODE_TEXT) and len(frame.data) > 1:
-            kept = {_OUTPUT: self._output, _ERRORS: self._errors, _STATUS: self._status}.get(frame.data[0])
-            if kept is not None:
-                kept += memoryview(frame.data)[1:]
+            buffer = {_OUTPUT: self._output, _ERRORS: self._errors, _STATUS: self._status}.get(frame.data[0])
+            if buffer is not None:
+                buffer += memoryview(frame.data)[1:]

@@ -20,7 +20,7 @@ def file(stack: str) -> Path:
 
 
 def load(file: Path) -> ResolvedStack:
-    """The settings in a Pulumi.<stack>.yaml, without encrypted values. A UserError with a line for each mistake."""
+    """The settings in a Pulumi.<stack>.yaml, without encrypted values. A UserError with a line for each problem."""
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
     settings = Settings.of_file(read(file))
     try:

@@ -82,11 +82,13 @@ class LostNodes(pulumi.ComponentResource):
             # Their charts create their namespaces.
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(controllers)),
         )
-        told = {
+        values = {
             "LOST_AFTER_SECONDS": str(args.lost_after_seconds or ""),
             "CONTROLLERS": " ".join(sorted(each.namespace for each in controllers)),
         }
-        env: list[k8s.core.v1.EnvVarArgsDict] = [{"name": key, "value": value} for key, value in told.items() if value]
+        env: list[k8s.core.v1.EnvVarArgsDict] = [
+            {"name": key, "value": value} for key, value in values.items() if value
+        ]
         pod = agent.pod([namespace.name, *teams.values()], env=env)
         agent.deployment({**pod, "tolerations": _tolerations()}, replicas=2)
         self.register_outputs({})

@@ -30,6 +30,6 @@ _CAUSES = (
 
 
 def cause(lines: Sequence[str]) -> str | None:
-    """The fault and remedy if these last lines of output show a known problem of the machine, else None."""
+    """The problem and remedy if these last lines of output show a known problem of the machine, else None."""
     text = "\n".join(lines)
     return next((advice for pattern, advice in _CAUSES if pattern.search(text)), None)

@@ -53,15 +53,15 @@ class ApiError(UserError):
         `subject`: begins the line that people read, which never has such a text.
         """
         answer = status_of(body)
-        told = str((answer or {}).get("message") or "")
-        message = told or (f"{status} {phrase}: {body.strip()[:500]}" if answer is None else phrase)
+        given = str((answer or {}).get("message") or "")
+        message = given or (f"{status} {phrase}: {body.strip()[:500]}" if answer is None else phrase)
         return cls(
             status,
             (answer or {}).get("reason") or phrase,
             message,
             ((answer or {}).get("details") or {}).get("causes"),
             body=body,
-            line=f"{subject}: {told or f'{status} {phrase}'}" if subject else message,
+            line=f"{subject}: {given or f'{status} {phrase}'}" if subject else message,
         )
 
     @property

@@ -40,10 +40,10 @@ class FittedTable(Table):
         for name in self._least:
             if sum(span.minimum + gap for _, span in shown) - gap > options.max_width:
                 shown = [each for each in shown if each[0].header != name]
-        spans, room = [span for _, span in shown], options.max_width - gap * (len(shown) - 1)
-        if sum(span.minimum for span in spans) <= room < sum(span.maximum for span in spans):
+        spans, available = [span for _, span in shown], options.max_width - gap * (len(shown) - 1)
+        if sum(span.minimum for span in spans) <= available < sum(span.maximum for span in spans):
             # Rich itself would narrow the widest column first, even below its longest word.
-            pairs = zip(shown, _widths(spans, room), strict=True)
+            pairs = zip(shown, _widths(spans, available), strict=True)
             yield self._with([dataclasses.replace(column, width=width) for (column, _), width in pairs])
         else:
             yield self._with([column for column, _ in shown])
@@ -70,10 +70,10 @@ def _span(column: Column, console: Console, options: ConsoleOptions) -> Measurem
     return Measurement(found.maximum, found.maximum) if column.no_wrap else found
 
 
-def _widths(spans: Sequence[Measurement], room: int) -> list[int]:
+def _widths(spans: Sequence[Measurement], width: int) -> list[int]:
     """Each column's width: that of its longest word, and a share of what is left, those first that need little."""
     found = [span.minimum for span in spans]
-    more = room - sum(found)
+    more = width - sum(found)
     order = sorted(range(len(spans)), key=lambda index: spans[index].span)
     for left, index in zip(range(len(spans), 0, -1), order, strict=True):
         given = min(spans[index].span, more // left)

@@ -132,7 +132,7 @@ class Kube:
 
     def create(self, path: str, thing: Object) -> Object:
         """POST of one object to its kind's path; the object as it is then."""
-        return self.json("POST", path, body=thing, subject=_named(thing))
+        return self.json("POST", path, body=thing, subject=_subject(thing))
 
     def apply(self, path: str, thing: Object, manager: str, *, dry_run: bool = False) -> Object:
         """Server-side apply of one object at its path; the object as it is then.
@@ -143,7 +143,7 @@ class Kube:
         end = time.monotonic() + _WEBHOOK_SECONDS
         while True:
             try:
-                return self.json("PATCH", path, query, thing, content_type=APPLY, subject=_named(thing))
+                return self.json("PATCH", path, query, thing, content_type=APPLY, subject=_subject(thing))
             except ApiError as error:
                 if not error.lacks_webhook:
                     raise
@@ -242,8 +242,8 @@ class Kube:
             raise ApiError.from_response(error.status, str(error.reason), error.body or "", subject) from None
         except (HTTPError, OSError) as error:
             cause = _root_cause(error)
-            where = self.host.partition("://")[2]
-            raise self._unreachable(cause, f"{where}: {_OBJECT.sub('', cause)}") from None
+            host = self.host.partition("://")[2]
+            raise self._unreachable(cause, f"{host}: {_OBJECT.sub('', cause)}") from None
         if self._on_warning:
             for warning in answer.headers.getlist("Warning"):
                 self._on_warning(warning.partition('"')[2].rpartition('"')[0] or warning)
@@ -274,7 +274,7 @@ class ReadableLists:
             return None
 
 
-def _named(thing: Object) -> str:
+def _subject(thing: Object) -> str:
     return f"{thing['kind']} {thing['metadata']['name']}"
 
 

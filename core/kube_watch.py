@@ -37,35 +37,35 @@ class Watch:
         self._kind = kind
         self._end = None if timeout is None else time.monotonic() + timeout
         self._cancelled = cancelled
-        self._seen: dict[tuple[str, str], dict[str, Any]] = {}
+        self._known: dict[tuple[str, str], dict[str, Any]] = {}
 
     def events(self) -> Iterator[Event]:
         """Runs until timeout or cancellation; raises an error of the first list, and retries after later ones."""
         first = True
         while not self._over():
             try:
-                listed = self._fetch()
+                found = self._fetch()
             except ApiError as error:
                 if first or not (error.unreachable or error.status >= 500):
                     raise
                 self._cancelled.wait(_RETRY)
                 continue
             first = False
-            yield from self._present(listed["items"])
-            yield from self._changes(listed["metadata"]["resourceVersion"])
+            yield from self._present(found["items"])
+            yield from self._changes(found["metadata"]["resourceVersion"])
 
     def _over(self) -> bool:
         return self._cancelled.is_set() or (self._end is not None and time.monotonic() >= self._end)
 
     def _present(self, items: list[dict[str, Any]]) -> Iterator[Event]:
-        gone = dict(self._seen)
+        gone = dict(self._known)
         for item in items:
             obj = {**self._kind, **item}
             gone.pop(_key(obj), None)
-            self._seen[_key(obj)] = obj
+            self._known[_key(obj)] = obj
             yield "ADDED", obj
         for key, obj in gone.items():
-            del self._seen[key]
+            del self._known[key]
             yield "DELETED", obj
 
     def _changes(self, version: str) -> Iterator[Event]:
@@ -95,9 +95,9 @@ class Watch:
 
     def _note(self, change: str, obj: dict[str, Any]) -> Event:
         if change == "DELETED":
-            self._seen.pop(_key(obj), None)
+            self._known.pop(_key(obj), None)
         else:
-            self._seen[_key(obj)] = obj
+            self._known[_key(obj)] = obj
         return change, obj
 
 

@@ -31,8 +31,8 @@ def client_of(kubeconfig: Path | None, context: str | None = None) -> ApiClient:
         return config.new_client_from_config(str(kubeconfig) if kubeconfig else None, context or None)
     except (config.ConfigException, *_NOT_A_KUBECONFIG) as error:
         file = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
-        where = f"context {context}" if context else "its current context"
-        raise UserError(f"kubeconfig {file}, {where}: {_unreadable(error)}") from None
+        chosen = f"context {context}" if context else "its current context"
+        raise UserError(f"kubeconfig {file}, {chosen}: {_unreadable(error)}") from None
 
 
 def client_of_text(kubeconfig: str, context: str | None = None) -> ApiClient:

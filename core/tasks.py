@@ -145,7 +145,7 @@ def command(
     if code and _children.stopping:
         raise Stopped(f"{Path(words[0]).name}: ended because the run is stopping")
     if code:
-        raise _fault(step.name if step else Path(words[0]).name, words, code, tail.lines(), log)
+        raise _failure(step.name if step else Path(words[0]).name, words, code, tail.lines(), log)
     return output
 
 
@@ -209,12 +209,12 @@ def _listen(child: subprocess.Popen[str], sink: _Sink) -> str:
 
 
 def _drain(stream: IO[str] | None, sink: _Sink, last: deque[str]) -> str:
-    kept = []
+    texts = []
     with stream or io.StringIO() as lines:
         for line in lines:
-            kept.append(line)
+            texts.append(line)
             sink.line(line, last)
-    return "".join(kept)
+    return "".join(texts)
 
 
 def _open_log(path: Path) -> IO[str]:
@@ -223,7 +223,7 @@ def _open_log(path: Path) -> IO[str]:
     return path.open("w" if grown else "a")
 
 
-def _fault(name: str, argv: list[str], code: int, tail: list[str], log: Path) -> UserError:
+def _failure(name: str, argv: list[str], code: int, tail: list[str], log: Path) -> UserError:
     what = f"{Path(argv[0]).name} {argv[1]}" if len(argv) > 1 else Path(argv[0]).name
     how = f"exit {code}" if code > 0 else f"signal {-code}"
     if why := cause(tail):

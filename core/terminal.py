@@ -14,5 +14,5 @@ def console() -> Console:
     """As wide as COLUMNS, else as the terminal; wide in a pipe or a log, where only tables are fitted."""
     piped = not sys.stdout.isatty()
     # Console itself reads COLUMNS.
-    named = os.environ.get("COLUMNS", "").isdigit()
-    return Console(highlight=False, width=_PLAIN_WIDTH if piped and not named else None, soft_wrap=piped)
+    has_columns = os.environ.get("COLUMNS", "").isdigit()
+    return Console(highlight=False, width=_PLAIN_WIDTH if piped and not has_columns else None, soft_wrap=piped)

@@ -69,7 +69,7 @@ class State:
 
 def states(found: Agents, now: datetime.datetime) -> list[State]:
     """Of each agent, by namespace and name."""
-    leases = {_place(one): one for one in found.leases}
+    leases = {_key(one): one for one in found.leases}
     every = [_of_deployment(one, leases, now) for one in found.deployments]
     every += [_of_cron_job(one, now) for one in found.cron_jobs]
     return sorted(every, key=lambda one: (one.namespace, one.name))
@@ -88,7 +88,7 @@ def lines(found: Agents, now: datetime.datetime) -> Iterator[str]:
 
 
 def _of_deployment(deployment: Object, leases: dict[tuple[str, str], Object], now: datetime.datetime) -> State:
-    namespace, name = _place(deployment)
+    namespace, name = _key(deployment)
     program = deployment["metadata"]["labels"][AGENT]
     restart = f"Restart it with: kubectl -n {namespace} rollout restart deployment {name}"
     lease = leases.get((namespace, lease_name(name)))
@@ -110,7 +110,7 @@ def _of_deployment(deployment: Object, leases: dict[tuple[str, str], Object], no
 
 
 def _of_cron_job(cron_job: Object, now: datetime.datetime) -> State:
-    namespace, name = _place(cron_job)
+    namespace, name = _key(cron_job)
     program, status = cron_job["metadata"]["labels"][AGENT], cron_job.get("status") or {}
     began, worked = _moment(status.get("lastScheduleTime")), _moment(status.get("lastSuccessfulTime"))
     if cron_job["spec"].get("suspend"):
@@ -130,7 +130,7 @@ def ago(then: datetime.datetime | None, now: datetime.datetime) -> str:
     return f"{age(then, now)} ago" if then else "never"
 
 
-def _place(thing: Object) -> tuple[str, str]:
+def _key(thing: Object) -> tuple[str, str]:
     return thing["metadata"]["namespace"], thing["metadata"]["name"]
 
 

@@ -59,13 +59,13 @@ class DeletedClaim:
                 f"(`{self._shown(self.name)}` lists them) with from: {{snapshot: NAME}}, or deploy it with "
                 "retain: false to create an empty volume"
             )
-        kept = f"PersistentVolume {self.volume} has its data"
+        has_data = f"PersistentVolume {self.volume} has its data"
         if self.declared is None:
-            return f"{problem}{f', and {kept}' if self.volume else ''}; see `{self._shown()}`"
+            return f"{problem}{f', and {has_data}' if self.volume else ''}; see `{self._shown()}`"
         if self.retained and self.volume:
-            return f"{problem}, and {kept}; run {command_lines.restore(self.stack)} to bind a new claim to it"
+            return f"{problem}, and {has_data}; run {command_lines.restore(self.stack)} to bind a new claim to it"
         content = "from what `from` names" if self.declared.get("from") else "empty"
-        left = f"; {kept}, and `{self._shown()}` shows how to restore it" if self.volume else ""
+        left = f"; {has_data}, and `{self._shown()}` shows how to restore it" if self.volume else ""
         return f"{problem}; run {command_lines.restore(self.stack)} to create it again, {content}{left}"
 
     def _shown(self, name: str = "") -> str:
@@ -78,8 +78,8 @@ def list_deleted(export: Object, namespace: str, declared: Object, api: Kube, st
         name: one["urn"]
         for one in export["deployment"].get("resources") or ()
         if one["type"] == _CLAIM_TYPE and not one.get("delete")
-        for where, _, name in [str(one.get("id", "")).partition("/")]
-        if where == namespace
+        for of_namespace, _, name in [str(one.get("id", "")).partition("/")]
+        if of_namespace == namespace
     }
     live = {one["metadata"]["name"]: one for one in api.items(CLAIMS.format(namespace))} if known else {}
     absent = [name for name in known if name not in live]

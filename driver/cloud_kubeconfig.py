@@ -18,8 +18,8 @@ def get_kubeconfig(stack: str, environment: Mapping[str, str]) -> str:
     pulumi = toolchain.tools().path("pulumi")
     try:
         outputs = call([pulumi, "stack", "output", "--json", "--show-secrets", "--stack", stack], PROJECT, environment)
-    except UserError as fault:
-        if "no stack named" not in str(fault):
+    except UserError as error:
+        if "no stack named" not in str(error):
             raise
         outputs = "{}"
     if not (found := json.loads(outputs).get("kubeconfig")):

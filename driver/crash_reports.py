@@ -35,7 +35,7 @@ def save(command: str, text: str) -> str:
         with os.fdopen(descriptor, "w", errors="backslashreplace") as file:
             file.write(f"{about}\n{text.rstrip()}\n")
     except OSError as error:
-        return f"report it with its place, {_place(text)}: its log, {log}, cannot be written ({error.strerror})"
+        return f"report it with its place, {_location(text)}: its log, {log}, cannot be written ({error.strerror})"
     return f"report it with its log, {log}"
 
 
@@ -47,22 +47,22 @@ def fold_traceback(lines: Sequence[str], remedy: str) -> list[str]:
     depth = _depth(lines[at])
     end = next((number for number in range(at, len(lines)) if _depth(lines[number]) < depth), len(lines))
     before = [each for each in lines[:at] if not each.endswith(_HEADING)]
-    name = _named([each for each in lines[at:end] if _depth(each) == depth])
-    said = f"{' ' * depth}the stack's program was stopped by an unforeseen {name}; {remedy}"
-    return [*before, said, *fold_traceback(lines[end:], remedy)]
+    name = _class_name([each for each in lines[at:end] if _depth(each) == depth])
+    line = f"{' ' * depth}the stack's program was stopped by an unforeseen {name}; {remedy}"
+    return [*before, line, *fold_traceback(lines[end:], remedy)]
 
 
 def _depth(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _named(outer: Sequence[str]) -> str:
+def _class_name(outer: Sequence[str]) -> str:
     """The exception that a traceback ends with, which stands as far left as the traceback's first line."""
     found = [match[1] for each in outer if (match := _ERROR.fullmatch(each.strip()))]
     return found[-1] if found else "error"
 
 
-def _place(text: str) -> str:
+def _location(text: str) -> str:
     """The last place of a traceback that is in this project."""
     found: list[tuple[str, str]] = re.findall(r'File "([^"]+)", line (\d+)', text)
     own = [(Path(file), number) for file, number in found if Path(file).is_relative_to(PROJECT)]

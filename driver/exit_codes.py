@@ -21,7 +21,7 @@ _LONGEST_WORD = re.compile(r"\S{1001,}")
 
 
 def run(command: str, work: Callable[[], None]) -> int:
-    """0 on success, 1 after faults (printed, a line each), 130 after Ctrl-C. `command`: as the user typed it."""
+    """0 on success, 1 after problems (printed, a line each), 130 after Ctrl-C. `command`: as the user typed it."""
     listen_for_interrupt()
     try:
         work()
@@ -35,7 +35,7 @@ def run(command: str, work: Callable[[], None]) -> int:
 
 
 def error_lines(command: str, error: Exception) -> Sequence[str]:
-    """What is said of an error: its faults, or one line with the place of the log."""
+    """What is said of an error: its lines, or one line with the path of the log."""
     if isinstance(error, UserError):
         return [*map(_legible, error.lines)]
     if isinstance(error, OSError):

@@ -68,8 +68,8 @@ class Requirements:
             lock = package_lock.read(self.settings.project)
         except ValueError:
             return needed
-        asked = (lock.locked(packages) or () for packages in list_package_sets(self.settings))
-        added = [package_lock.added(locked, self.settings.project) for locked in asked]
+        locks = (lock.locked(packages) or () for packages in list_package_sets(self.settings))
+        added = [package_lock.added(locked, self.settings.project) for locked in locks]
         return list(dict.fromkeys([*needed, *(lines for lines in added if lines)]))
 
 

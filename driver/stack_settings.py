@@ -24,7 +24,7 @@ ENVIRONMENT = (
     "environments work only with state in Pulumi Cloud, and make keeps it elsewhere; remove the key, or "
     "keep the stack there"
 )
-"""The fault of a stack's file that has the key `environment`."""
+"""The problem of a stack's file that has the key `environment`."""
 _SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
 
 
@@ -59,14 +59,14 @@ class StackSettings:
     def namespace(self) -> str:
         """The namespace of the stack's objects, as the stack's program derives it."""
         of = self.of_platform
-        named = of._written.section("namespace")
-        return named if isinstance(named, str) else f"tensorplane-{of.name}"
+        written = of._written.section("namespace")
+        return written if isinstance(written, str) else f"tensorplane-{of.name}"
 
     @property
     def of_platform(self) -> StackSettings:
         """The settings of the stack with the platform: those that `platform` names, else these."""
-        named = self._written.section("platform")
-        return replace(self, name=named) if isinstance(named, str) and named else self
+        platform = self._written.section("platform")
+        return replace(self, name=platform) if isinstance(platform, str) and platform else self
 
     @property
     def _written(self) -> StackFile:
@@ -95,15 +95,15 @@ class StackSettings:
 
     def has_stack(self, pulumi: Path, environment: Mapping[str, str]) -> bool:
         """Whether the stack exists in the backend that the environment names."""
-        return self._is_in(self._listed(pulumi, environment))
+        return self._is_in(self._list_stacks(pulumi, environment))
 
-    def _is_in(self, listed: list[Mapping[str, Any]]) -> bool:
-        return any(stack["name"].split("/")[-1] == self.name for stack in listed)
+    def _is_in(self, stacks: list[Mapping[str, Any]]) -> bool:
+        return any(stack["name"].split("/")[-1] == self.name for stack in stacks)
 
-    def _listed(self, pulumi: Path, environment: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    def _list_stacks(self, pulumi: Path, environment: Mapping[str, str]) -> list[Mapping[str, Any]]:
         """The stacks of the backend."""
-        listed: list[Mapping[str, Any]] = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
-        return listed
+        stacks: list[Mapping[str, Any]] = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        return stacks
 
     def _refuse_environment(self, environment: Mapping[str, str]) -> None:
         source = self.source()
@@ -117,15 +117,15 @@ class StackSettings:
         """
         self._refuse_environment(environment)
         self.refresh()
-        listed = self._listed(pulumi, environment)
-        if not self._is_in(listed):
+        stacks = self._list_stacks(pulumi, environment)
+        if not self._is_in(stacks):
             try:
                 call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
             except UserError:
                 # Another command may have made it just now.
                 if not self.has_stack(pulumi, environment):
                     raise
-        if select and not any(stack["current"] for stack in listed):
+        if select and not any(stack["current"] for stack in stacks):
             call([pulumi, "stack", "select", self.name], self.project, environment)
 
 

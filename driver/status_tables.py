@@ -70,21 +70,25 @@ def gather(api: Kube) -> ClusterObjects:
     )
 
 
-def render(facts: ClusterObjects, now: datetime.datetime, *, embedded: bool) -> RenderableType:
+def render(objects: ClusterObjects, now: datetime.datetime, *, embedded: bool) -> RenderableType:
     """The tables that have rows. `embedded`: on this machine, which reaches the cluster's internal addresses, and whose
     network does not enforce NetworkPolicies. No API says whether another cluster's does."""
     tables = [
-        _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
-        _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
-        _table("Training", _RUN_COLUMNS, [_run(o, facts.pods, now) for o in facts.job_sets]),
-        _table("Volumes", ("namespace", "claim", "state", "size", "volume"), _volumes(facts)),
+        _table("Nodes", _NODE_COLUMNS, [_node(o) for o in objects.nodes]),
         _table(
-            "Queues", ("namespace", "queue", "cluster queue", "waiting", "running"), [_queue(o) for o in facts.queues]
+            "Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in objects.pods]
         ),
-        _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
-        _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=embedded)),
-        _table("Network policies", ("namespace", "number", "state"), _unenforced(facts.policies) if embedded else []),
-        _table("Agents", agent_states.COLUMNS, agent_states.rows(facts.agents, now)),
+        _table("Training", _RUN_COLUMNS, [_run(o, objects.pods, now) for o in objects.job_sets]),
+        _table("Volumes", ("namespace", "claim", "state", "size", "volume"), _volumes(objects)),
+        _table(
+            "Queues", ("namespace", "queue", "cluster queue", "waiting", "running"), [_queue(o) for o in objects.queues]
+        ),
+        _table(
+            "Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in objects.workloads]
+        ),
+        _table("URLs", ("namespace", "service", "port", "URL"), urls(objects.services, objects.nodes, routed=embedded)),
+        _table("Network policies", ("namespace", "number", "state"), _unenforced(objects.policies) if embedded else []),
+        _table("Agents", agent_states.COLUMNS, agent_states.rows(objects.agents, now)),
     ]
     return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))
 
@@ -175,7 +179,7 @@ def pod_state(pod: Object) -> str:
     return str((reasons or [status.get("reason") or status.get("phase", "Unknown")])[0])
 
 
-def _volumes(facts: ClusterObjects) -> list[tuple[str, ...]]:
+def _volumes(objects: ClusterObjects) -> list[tuple[str, ...]]:
     """Claims with their volumes, then volumes without a claim, which may hold data."""
     rows: list[tuple[str, ...]] = [
         (
@@ -184,10 +188,10 @@ def _volumes(facts: ClusterObjects) -> list[tuple[str, ...]]:
             claim["status"].get("capacity", {}).get("storage", ""),
             claim["spec"].get("volumeName", ""),
         )
-        for claim in facts.claims
+        for claim in objects.claims
     ]
     held = {row[-1] for row in rows}
-    for volume in facts.volumes:
+    for volume in objects.volumes:
         name = volume["metadata"]["name"]
         if name not in held:
             size = volume["spec"].get("capacity", {}).get("storage", "")
@@ -235,8 +239,8 @@ def urls(services: list[Object], nodes: list[Object], *, routed: bool) -> list[t
         if namespace.startswith("kube-") or namespace.endswith("-system") or (namespace, name) == _KUBERNETES_SERVICE:
             continue
         for port in service["spec"].get("ports", []):
-            if port.get("protocol", "TCP") == "TCP" and (place := _address(service, port, nodes, routed=routed)):
-                rows.append((namespace, name, port.get("name", ""), _scheme(port) + place))
+            if port.get("protocol", "TCP") == "TCP" and (address := _address(service, port, nodes, routed=routed)):
+                rows.append((namespace, name, port.get("name", ""), _scheme(port) + address))
     return rows
 
 

@@ -41,14 +41,14 @@ class Target:
         instance = instance or Instance.current()
         if context:
             return cls(context, instance, override=context, stack=stack)
-        named = StackSettings(stack, instance.stacks).section("cluster")
-        kind, wanted = named.get("kind", _EMBEDDED), named.get("context")
+        settings = StackSettings(stack, instance.stacks).section("cluster")
+        kind, wanted = settings.get("kind", _EMBEDDED), settings.get("context")
         # Every other kind creates a cluster; the settings' check refuses unknown kinds.
         if isinstance(kind, str) and kind not in (_EMBEDDED, _EXISTING):
             return cls("", instance, cloud=kind, stack=stack)
         if kind != _EXISTING or not isinstance(wanted, str):
             return cls("", instance, stack=stack)
-        kubeconfig = named.get("kubeconfig")
+        kubeconfig = settings.get("kubeconfig")
         path = Path(str(kubeconfig)).expanduser() if kubeconfig else None
         return cls(wanted, instance, path, stack=stack)
 
@@ -100,8 +100,8 @@ class Target:
         except UserError as error:
             if self.embedded:
                 raise
-            where = f"context {self.context}" if self.context else f"stack {self.stack}"
-            raise UserError(f"{where}: {' '.join(error.lines)}") from None
+            chosen = f"context {self.context}" if self.context else f"stack {self.stack}"
+            raise UserError(f"{chosen}: {' '.join(error.lines)}") from None
         return api
 
 

@@ -83,7 +83,7 @@ def _resources(path: Path) -> list[dict[str, Any]]:
 def describe_purge(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
     """What a purge deletes and what it keeps, a line each."""
     names = {one.name for one in stacks}
-    kept = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
+    others = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
     claims = [claim for one in stacks for claim in one.claims]
     return [
         f"make purge permanently deletes the embedded cluster {instance.name}:",
@@ -91,7 +91,7 @@ def describe_purge(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]
         f"  volumes  {', '.join(claims) or 'none that a stack declares'}",
         f"  stacks   {', '.join(sorted(names)) or 'none'}: Pulumi's state of what is on this cluster",
         f"It keeps {instance.stacks}:",
-        f"  stacks   {', '.join(kept) or 'no other stack'}; and the passphrase, which reads encrypted settings",
+        f"  stacks   {', '.join(others) or 'no other stack'}; and the passphrase, which reads encrypted settings",
     ]
 
 
@@ -115,8 +115,8 @@ def refuse_other_clusters(stack: str | None, command: str) -> None:
     target = Target.of("", stack=stack)
     StackSettings(stack, target.home).source()
     if not target.embedded:
-        where = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
+        its = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
         raise UserError(
-            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {where}; to delete "
+            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {its}; to delete "
             f"the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
         )

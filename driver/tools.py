@@ -58,7 +58,7 @@ def _models(previewed: Target) -> list[Task]:
     from components.clusters.settings import ClusterArgs
 
     kinds = (each for each in ClusterArgs.kinds() if each.model_fields["kind"].default == previewed.cloud)
-    used = {each.effects.node_pool.partition(":")[0] for each in kinds if each.effects}
+    used = {each.effects.node_group.partition(":")[0] for each in kinds if each.effects}
     unreachable = [cloud.package for cloud in stand_ins.CLOUDS if cloud.package in used and cloud.unreachable()]
     pins = [python_packages.MODELS[package] for package in unreachable]
     missing = python_packages.is_missing(pins)

@@ -134,7 +134,7 @@ def _steps() -> list[_UpStep]:
 
 
 def _preview(run: _Run, step: Step) -> None:
-    """Prints the report of the preview; a UserError with the report if a mistake or a policy stops it."""
+    """Prints the report of the preview; a UserError with the report if a problem or a policy stops it."""
     shown = _tensorplane(run.target, "preview", "--policies", run.policies)
     if shown.returncode:
         raise UserError(*f"{shown.stdout}{shown.stderr}".strip().splitlines())

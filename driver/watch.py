@@ -28,7 +28,7 @@ TRAINING_SECONDS = 900
 _PULL_SECONDS = 90
 """How long to retry an image that cannot be pulled: a registry may come back."""
 _START_SECONDS = 60
-"""How long to wait for scheduled pods to start. A slower image pull is no fault, but is not waited for."""
+"""How long to wait for scheduled pods to start. A slower image pull is no error, but is not waited for."""
 SERVING_SECONDS = 180
 
 
@@ -100,9 +100,9 @@ def raise_for_failed_jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK
     An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
     """
     found = [workload for workload in outputs["workloads"].values() if workload["kind"] == TRAINING_JOB]
-    faults = [line for job in found for line in _failure(api, _namespace(job, outputs), job["jobSet"], stack)]
-    if faults:
-        raise UserError(*faults)
+    lines = [line for job in found for line in _failure(api, _namespace(job, outputs), job["jobSet"], stack)]
+    if lines:
+        raise UserError(*lines)
 
 
 def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
@@ -130,12 +130,12 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
         active = {run: at for run, at in runs.items() if _is_active(api.get(jobset_paths.of(at, run)) or {})}
         pods = {run: _pods(api, at, run) for run, at in active.items()}
         reasons = {run: failures.cannot_start(each) for run, each in pods.items()}
-        faults = [_unable(runs[run], run, reason) for run, reason in reasons.items() if reason]
+        lines = [_unable(runs[run], run, reason) for run, reason in reasons.items() if reason]
         waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
         step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {number_of(len(runs), 'job')} starting"))
-        if failing.is_spent(bool(faults)):
-            raise UserError(*faults)
-        if not faults and (not waiting or starting.is_spent(True)):
+        if failing.is_spent(bool(lines)):
+            raise UserError(*lines)
+        if not lines and (not waiting or starting.is_spent(True)):
             return
         time.sleep(_POLL_SECONDS)
 
@@ -236,14 +236,14 @@ def _pods(api: Kube, namespace: str, run: str) -> list[dict[str, Any]]:
 
 
 def _training_state(api: Kube, outputs: Outputs, chief: str, pods: list[dict[str, Any]]) -> str:
-    """What the chief said last, or what the pods wait for. `chief`: prefix of its pod's name."""
+    """What the chief printed last, or what the pods wait for. `chief`: prefix of its pod's name."""
     if not pods:
         return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods do not exist yet"
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
     first = next((pod for pod in running if chief and pod["metadata"]["name"].startswith(chief)), None)
     # A chief that waits for a pod without a node says nothing that helps.
-    said = log_line.newest(_log(api, outputs, first, _LINES)) if first and not any(map(_unscheduled, pods)) else ""
-    return said or f"{len(running)} of {number_of(len(pods), 'pod')} running{_reason(pods)}"
+    newest = log_line.newest(_log(api, outputs, first, _LINES)) if first and not any(map(_unscheduled, pods)) else ""
+    return newest or f"{len(running)} of {number_of(len(pods), 'pod')} running{_reason(pods)}"
 
 
 def _unscheduled(pod: dict[str, Any]) -> str:

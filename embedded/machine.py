@@ -118,8 +118,8 @@ def _try(argv: list[str]) -> str:
 def _free(folders: Iterable[Path]) -> dict[str, int]:
     found: dict[int, tuple[str, int]] = {}
     for folder in folders:
-        place = next(path for path in (folder, *folder.parents) if path.exists())
-        found.setdefault(place.stat().st_dev, (str(folder), shutil.disk_usage(place).free >> 20))
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        found.setdefault(existing.stat().st_dev, (str(folder), shutil.disk_usage(existing).free >> 20))
     return dict(found.values())
 
 

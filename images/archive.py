@@ -27,7 +27,7 @@ def names(archive: Path) -> list[str]:
             f"{archive}: has neither index.json nor manifest.json; create it with `docker save`, for example"
         )
     if index is not None:
-        return [full(named) for item in index["manifests"] if (named := item.get("annotations", {}).get(_NAME))]
+        return [full(annotated) for item in index["manifests"] if (annotated := item.get("annotations", {}).get(_NAME))]
     return [full(tag) for item in saved or () for tag in item.get("RepoTags") or ()]
 
 

@@ -75,8 +75,8 @@ class Apt:
     def __init__(self, folder: Path, step: Step) -> None:
         self._step = step
         self._downloads = folder / "downloads"
-        for place in (folder / "state/lists/partial", folder / "cache/archives/partial", self._downloads):
-            place.mkdir(parents=True)
+        for each in (folder / "state/lists/partial", folder / "cache/archives/partial", self._downloads):
+            each.mkdir(parents=True)
         (folder / "status").touch()
         settings = {
             "Dir::State": folder / "state",

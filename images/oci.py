@@ -124,9 +124,9 @@ def documents(config: dict[str, Any], layers: Sequence[Layer]) -> tuple[bytes, b
 def write(target: Path, name: str, config: dict[str, Any], layers: Sequence[Layer], *, omitted: int = 0) -> None:
     """Writes an image as one file, without the content of the first `omitted` layers."""
     manifest_json, config_json = documents(config, layers)
-    named = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
+    of_image = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
     index_json = json.dumps(
-        {"schemaVersion": 2, "manifests": [_descriptor(MANIFEST, manifest_json) | {"annotations": named}]}
+        {"schemaVersion": 2, "manifests": [_descriptor(MANIFEST, manifest_json) | {"annotations": of_image}]}
     ).encode()
     with target.open("wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
         _add(archive, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')

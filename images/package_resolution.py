@@ -100,8 +100,8 @@ def _report(
         ]
         try:
             command(argv, step=Step(f"resolve {work.name}"), log=work / "log")
-        except UserError as fault:
-            raise UserError(reason((work / "log").read_text()) or fault.lines[0]) from None
+        except UserError as error:
+            raise UserError(reason((work / "log").read_text()) or error.lines[0]) from None
         items = json.loads(report.read_text())["install"]
     return {f"{_canonical(item['metadata']['name'])}=={item['metadata']['version']}": item for item in items}
 
@@ -110,13 +110,13 @@ def reason(log: str) -> str:
     """pip's reason in one line; empty if it gave none."""
     if _CONFLICT in log:
         lines = log.partition(_CONFLICT)[2].partition("\n\n")[0].splitlines()
-        causes = [re.sub(r"^The user requested (\(constraint\) )?", _named, line.strip()) for line in lines if line]
+        causes = [re.sub(r"^The user requested (\(constraint\) )?", _cause, line.strip()) for line in lines if line]
         return f"packages: {', and '.join(dict.fromkeys(causes))}; choose versions that fit the training image's"
     reasons = _REASONS.findall(log)
     return f"packages: {reasons[0]}" if reasons else ""
 
 
-def _named(match: re.Match[str]) -> str:
+def _cause(match: re.Match[str]) -> str:
     return "the training image has " if match[1] else "you ask for "
 
 

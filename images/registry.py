@@ -88,8 +88,8 @@ def _connected(to: Destination) -> Any:
     # Its messages are about absent configuration files; its errors are raised too.
     logging.getLogger("oras").setLevel(logging.CRITICAL + 1)
     scheme = "http" if to.plain_http else "https"
-    asked = requests.get(f"{scheme}://{to.host}/v2/", timeout=_TIMEOUT_SECONDS).headers.get("WWW-Authenticate", "")
-    backend = "basic" if asked.lower().startswith("basic") else "token"
+    challenge = requests.get(f"{scheme}://{to.host}/v2/", timeout=_TIMEOUT_SECONDS).headers.get("WWW-Authenticate", "")
+    backend = "basic" if challenge.lower().startswith("basic") else "token"
     client = Client(hostname=to.host, insecure=to.plain_http, auth_backend=backend)
     client.auth.load_configs(client.get_container(str(to)))
     if backend == "basic" and not getattr(client.auth, "_basic_auth", None):

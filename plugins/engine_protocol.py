@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-_AROUND = ("pulumi", "pulumi.runtime")
+_PACKAGES = ("pulumi", "pulumi.runtime")
 """Packages that import all of the SDK, and contain the package of the messages."""
 
 
@@ -14,7 +14,7 @@ def without_sdk() -> None:
 
     Only for a process that uses nothing else of it, and before its first import of it.
     """
-    for name in _AROUND:
+    for name in _PACKAGES:
         if name not in sys.modules and (spec := importlib.util.find_spec(name)):
             # Not executed: it only says where its modules are.
             sys.modules[name] = importlib.util.module_from_spec(spec)

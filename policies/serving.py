@@ -36,8 +36,8 @@ class Analyzer:
 
     def info(self, request: Any, context: Any) -> Any:
         """The rules, with the schemas of their configuration."""
-        described = [_described(rule) for rule in self._rules]
-        return messages.AnalyzerInfo(name=self._name, version=_VERSION, supportsConfig=True, policies=described)
+        infos = [_info(rule) for rule in self._rules]
+        return messages.AnalyzerInfo(name=self._name, version=_VERSION, supportsConfig=True, policies=infos)
 
     def configure(self, request: Any, context: Any) -> Any:
         """Takes the configuration of each rule: its default, or what the user gives."""
@@ -72,7 +72,7 @@ class Analyzer:
         ]
 
 
-def _described(rule: Rule) -> Any:
+def _info(rule: Rule) -> Any:
     found = messages.PolicyInfo(
         name=rule.name,
         displayName=rule.name.replace("-", " "),

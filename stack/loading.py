@@ -56,7 +56,7 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     for key in ("cluster", "gpuRuntime"):
         if settings.tree.get(key) is None:
             beyond = problems.caused_by_default((key,), beyond)
-    wrong = problems.root_causes([*found, *misread], beyond)
+    roots = problems.root_causes([*found, *misread], beyond)
     words = settings.secret_words()
     resolved = replace(resolved, secret_words=frozenset(words))
     if joined:
@@ -64,7 +64,7 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     else:
         between = platform_stack.shared_names(config.workloads, pulumi.get_stack(), own.folder)
     found = [*between, *found]
-    problem_lines = [*problems.hiding(found, (), words), *problems.hiding(wrong, settings.secret, words)]
+    problem_lines = [*problems.hiding(found, (), words), *problems.hiding(roots, settings.secret, words)]
     file_lines = file_problems.lines(settings.file, of_file)
-    problems.stop([*file_lines, *settings.wrong, *problems.aggregated(problem_lines)])
+    problems.stop([*file_lines, *settings.key_problems, *problems.aggregated(problem_lines)])
     return resolved

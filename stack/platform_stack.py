@@ -42,25 +42,27 @@ def is_named(settings: Settings) -> bool:
 
 def settings_of(own: Settings) -> Settings:
     """The settings of the platform that a workload stack names. `pulumi.RunError` if there are none."""
-    files, named = _files(own.folder), own.tree[PLATFORM]
+    files, platform = _files(own.folder), own.tree[PLATFORM]
     if any(path[0] == PLATFORM for path in own.secret):
         _refuse("is encrypted; store it unencrypted")
-    if not isinstance(named, str) or named not in files:
+    if not isinstance(platform, str) or platform not in files:
         known = [name for name in files if name != pulumi.get_stack()]
-        shown = f"{named!r} is" if isinstance(named, str) else "it names"
-        near = did_you_mean(named, known) if isinstance(named, str) else ""
+        shown = f"{platform!r} is" if isinstance(platform, str) else "it names"
+        near = did_you_mean(platform, known) if isinstance(platform, str) else ""
         _refuse(f"{shown} no stack of this project; choose one of {', '.join(known) or 'none'}{near}")
     try:
-        found = Settings.of_file(stack_file.read(files[named]))
+        found = Settings.of_file(stack_file.read(files[platform]))
     except Unreadable as error:
         raise pulumi.RunError(str(error)) from None
     if is_named(found):
         other = found.tree[PLATFORM]
-        own_name = "remove it, or name another stack" if other == named else f"name {other}"
-        _refuse(f"{named} has no platform of its own, it uses that of {other}; {own_name}")
+        own_name = "remove it, or name another stack" if other == platform else f"name {other}"
+        _refuse(f"{platform} has no platform of its own, it uses that of {other}; {own_name}")
     if hidden := [path for path in found.unread if path[0] == "cluster"]:
-        _refuse(f"{'.'.join(hidden[0])} of {named} is encrypted, so only {named} can read it; store it unencrypted")
-    return replace(found, tree=_spelled_out(found.tree, named))
+        _refuse(
+            f"{'.'.join(hidden[0])} of {platform} is encrypted, so only {platform} can read it; store it unencrypted"
+        )
+    return replace(found, tree=_spelled_out(found.tree, platform))
 
 
 def _refuse(reason: str) -> None:
@@ -84,25 +86,25 @@ def _keys(kind: Any) -> set[str]:
 
 def joined(own: Settings, platform: Settings, config: StackConfig) -> Joined:
     """The workloads of a stack on its platform. `config`: the platform's settings, which have no problems."""
-    named = own.tree[PLATFORM]
+    platform_name = own.tree[PLATFORM]
     # What the platform's servers take from its jobs, they serve for workload stacks too, which do not read the jobs.
     taken, declared = model_folders.spelled_out(_map(platform.tree.get(WORKLOADS))), _map(own.tree.get(WORKLOADS))
-    wrong = [*_not_here(own, named), *shared_names(declared, named, own.folder)]
-    wrong += [
-        Problem((WORKLOADS, name), f"platform {named} has a workload of this name; choose another name")
+    found = [*_not_here(own, platform_name), *shared_names(declared, platform_name, own.folder)]
+    found += [
+        Problem((WORKLOADS, name), f"platform {platform_name} has a workload of this name; choose another name")
         for name in declared
         if name in taken
     ]
-    seen = {name: one for name, one in taken.items() if one.get("kind") not in _OF_PROJECT}
+    shared = {name: one for name, one in taken.items() if one.get("kind") not in _OF_PROJECT}
     sections = {_alias(field) for field in StackConfig.model_fields}
     unknown = {key: value for key, value in own.tree.items() if key not in sections}
     workloads = own.tree.get(WORKLOADS)
-    together = {**declared, **seen} if isinstance(workloads, Mapping) or workloads is None else workloads
-    tree = {**platform.tree, **unknown, PLATFORM: named, WORKLOADS: together}
-    secret = {path for path in platform.secret if path[0] != WORKLOADS or (path[1:2] and path[1] in seen)}
+    together = {**declared, **shared} if isinstance(workloads, Mapping) or workloads is None else workloads
+    tree = {**platform.tree, **unknown, PLATFORM: platform_name, WORKLOADS: together}
+    secret = {path for path in platform.secret if path[0] != WORKLOADS or (path[1:2] and path[1] in shared)}
     secret |= {path for path in own.secret if path[0] == WORKLOADS or path[0] in unknown}
     on = PlatformStack(frozenset(taken), config.cluster_controllers)
-    return Joined(replace(own, tree=tree, secret=frozenset(secret)), tuple(wrong), on)
+    return Joined(replace(own, tree=tree, secret=frozenset(secret)), tuple(found), on)
 
 
 def _map(section: Any) -> dict[str, Any]:

@@ -65,16 +65,16 @@ class ResolvedStack:
         on: PlatformStack | None = None,
     ) -> "ResolvedStack":
         """Resolves settings with valid types; they may still contradict each other."""
-        machines, wrong = fleets.of(config.node_groups, config.cluster.cluster_properties)
-        wrong += config.cluster.check(machines.groups)
+        machines, problems = fleets.of(config.node_groups, config.cluster.cluster_properties)
+        problems += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)
         config = _with_references(config, fleet)
         levels = _levels(config, fleet)
         own_nodes = config.cluster.own_nodes
-        found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
+        found = {} if problems else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
         quotas = {name: quota.of(args, found) for name, args in config.queues.items()} if found else {}
         capacities = capacity.queue_capacities(config.queues, quotas, fleet, levels) if found else {}
-        return cls(config, fleet, levels, found, quotas, capacities, tuple(wrong), secret, project, on)
+        return cls(config, fleet, levels, found, quotas, capacities, tuple(problems), secret, project, on)
 
     @property
     def workloads(self) -> dict[str, WorkloadArgs]:
@@ -123,8 +123,8 @@ class ResolvedStack:
     @property
     def tried(self) -> frozenset[str]:
         """The models whose new versions a canary tries, by the keys of `models`."""
-        named = {key: model_sources.served(key, self.config.workloads) for key in self.model_names}
-        return frozenset(key for key, model in named.items() if model and model.canary)
+        served = {key: model_sources.served(key, self.config.workloads) for key in self.model_names}
+        return frozenset(key for key, model in served.items() if model and model.canary)
 
     @property
     def gpus_without_queue(self) -> dict[str, dict[Key, int]]:

@@ -196,12 +196,12 @@ def _scheduling(
 
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:
     machines = cluster.fleet
-    fleet_facts = {"gpusMax": machines.gpus_max, "hourlyUsdMax": machines.hourly_usd_max} if machines.groups else {}
+    of_fleet = {"gpusMax": machines.gpus_max, "hourlyUsdMax": machines.hourly_usd_max} if machines.groups else {}
     # A secret, as each cloud creates it. The user has the kubeconfig of an existing cluster already.
     access = {"kubeconfig": cluster.kubeconfig} if cluster.native is not None else {}
     return {
         outputs.VERSION_KEY: outputs.VERSION,
-        **fleet_facts,
+        **of_fleet,
         **access,
         "cluster": cluster.args.kind,
         "namespace": encrypted.concealed(namespace.name),

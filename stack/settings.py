@@ -83,11 +83,11 @@ class StackConfig(Model):
     def controllers_of_workloads(self) -> frozenset[str]:
         """The controllers of the workloads' objects, and of others': of jobs of members of teams, and those that the
         settings name, for workload stacks."""
-        asked = _FOR_OTHERS & self.controllers.model_fields_set
+        wanted = _FOR_OTHERS & self.controllers.model_fields_set
         # It has no key of its own: it comes with KEDA, unless another one is named.
-        asked |= {"prometheus"} if "keda" in asked else set()
+        wanted |= {"prometheus"} if "keda" in wanted else set()
         of_members = frozenset({"jobset"} if any(one.members for one in self.teams.values()) else ())
-        return (asked | of_members).union(*(workload.controllers for workload in self.workloads.values()))
+        return (wanted | of_members).union(*(workload.controllers for workload in self.workloads.values()))
 
     @property
     def cluster_controllers(self) -> frozenset[str]:

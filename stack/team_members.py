@@ -16,7 +16,7 @@ _RESERVED = "system"
 
 def find_problems(config: StackConfig) -> Iterator[Problem]:
     """Members that the cluster cannot know."""
-    named: dict[Key, str] = {
+    of_teams: dict[Key, str] = {
         ("teams", team, "members", str(index)): member
         for team, args in config.teams.items()
         for index, member in enumerate(args.members)
@@ -24,7 +24,7 @@ def find_problems(config: StackConfig) -> Iterator[Problem]:
     if config.namespace_name == _RESERVED and _uses_groups(config):
         reason = f"groups of teams' members begin with it, as Kubernetes' own do ({_RESERVED}:masters); use another"
         yield Problem(("namespace",), reason, given=(("teams",),))
-    yield from config.cluster.check_members(named)
+    yield from config.cluster.check_members(of_teams)
 
 
 def allow(

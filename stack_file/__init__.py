@@ -114,17 +114,17 @@ def _without_marks(text: str) -> tuple[list[FileProblem], str]:
     """
     if _BYTE_ORDER_MARK not in text:
         return [], text
-    kept, problems = [], []
+    unmarked, problems = [], []
     for number, line in enumerate(text.split("\n"), 1):
         if _BYTE_ORDER_MARK in yaml_errors.without_comment(line):
             problems.append(FileProblem("an invisible byte order mark (U+FEFF); remove it", number))
             line = line.replace(_BYTE_ORDER_MARK, "")
-        kept.append(line)
-    return problems, "\n".join(kept)
+        unmarked.append(line)
+    return problems, "\n".join(unmarked)
 
 
-def _problem(message: str, where: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=message, problem_mark=where.start_mark)
+def _problem(message: str, node: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=message, problem_mark=node.start_mark)
 
 
 def _shown(text: str) -> str:
@@ -171,7 +171,7 @@ def _read(text: str) -> StackFile:
     config = content.pop("config", None)
     if not isinstance(config, dict):
         problem = "config is missing" if config is None else "config is not a map"
-        # Settings beside it are no other mistake. What Pulumi itself has there is text, or a list of environments.
+        # Settings beside it are no other problem. What Pulumi itself has there is text, or a list of environments.
         beside = [] if config else [key for key, value in content.items() if isinstance(value, dict | Encrypted)]
         inside = some(beside, "and") if beside else "the settings"
         others = tuple(key for key in content if key not in beside)
@@ -263,13 +263,13 @@ class _Reading:
         # Below `config:`, at the second level, a key has its prefix.
         return (full_key(name),) if at == ("config",) else (*at, name)
 
-    def _key(self, node: Any, around: Key) -> str:
+    def _key(self, node: Any, parent: Key) -> str:
         if not isinstance(node, yaml.ScalarNode):
             raise _problem("a key must be text; quote it, or the value if it is a template's {{ … }}", node)
-        made, is_misread = self._resolved(node, "key", around)
+        made, is_misread = self._resolved(node, "key", parent)
         text = made if isinstance(made, str) else _text(made)
         if is_misread or text != node.value or made is None or isinstance(made, float):
-            self._problem(node, _misread("key", node.value), key=self._below(around, text))
+            self._problem(node, _misread("key", node.value), key=self._below(parent, text))
         return text
 
     def _scalar(self, node: Any, at: Key) -> Any:

@@ -26,19 +26,19 @@ class FileProblem:
 
 def lines(file: str, problems: Iterable[FileProblem]) -> list[str]:
     """The problems, a line each; the same one in many lines of the file is one."""
-    places: dict[str, list[str]] = {}
+    by_text: dict[str, list[str]] = {}
     for problem in problems:
-        places.setdefault(problem.text, []).append(str(problem.line) if problem.line else "")
-    return [f"{file}: {_where(found)}{text}" for text, found in places.items()]
+        by_text.setdefault(problem.text, []).append(str(problem.line) if problem.line else "")
+    return [f"{file}: {_line_numbers(found)}{text}" for text, found in by_text.items()]
 
 
-def _where(found: Sequence[str]) -> str:
+def _line_numbers(found: Sequence[str]) -> str:
     numbers = [number for number in dict.fromkeys(found) if number]
     return f"line{'s' if len(numbers) > 1 else ''} {some(numbers, 'and')}: " if numbers else ""
 
 
-def some(names: Sequence[str], word: str, *, named: int = _MOST_NAMED) -> str:
+def some(names: Sequence[str], word: str, *, most: int = _MOST_NAMED) -> str:
     """The names as a sentence has them: all, or of many the first three and how many more."""
-    if len(names) > named + 1:
-        return f"{', '.join(names[:named])} and {len(names) - named:,} more"
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

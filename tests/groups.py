@@ -133,10 +133,10 @@ class _Tail(threading.Thread):
 
     def summary(self) -> list[str]:
         """The tests that failed, by their reasons, their errors, and the last line, in which pytest and mypy count."""
-        return [*map(_told, self._failed.items()), *list(dict.fromkeys(self._errors))[:_ERRORS], self._last]
+        return [*map(_text, self._failed.items()), *list(dict.fromkeys(self._errors))[:_ERRORS], self._last]
 
 
-def _told(failed: tuple[str, list[str]]) -> str:
+def _text(failed: tuple[str, list[str]]) -> str:
     reason, tests = failed
     more = [f"and {len(tests) - _NAMES} more"] if len(tests) > _NAMES else []
     return f"{', '.join([*tests[:_NAMES], *more])} - {reason}"

@@ -166,13 +166,13 @@ def own_chart(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     if not module.chart:
         return
     charts.keep(module.chart, folder)
-    for place, wanted in (("templates", module.manifests), ("crds", module.definitions)):
+    for subfolder, wanted in (("templates", module.manifests), ("crds", module.definitions)):
         for name, patterns in wanted.items():
             source = _downloaded(module, go, name, step)
-            (folder / place).mkdir(exist_ok=True)
+            (folder / subfolder).mkdir(exist_ok=True)
             for path in sorted(path for pattern in patterns for path in source.glob(pattern)):
                 # Paths as names: upstream has files of one name in several folders.
-                shutil.copyfile(path, folder / place / str(path.relative_to(source)).replace("/", "-"))
+                shutil.copyfile(path, folder / subfolder / str(path.relative_to(source)).replace("/", "-"))
 
 
 def _downloaded(module: GoModule, go: Go, name: str, step: Step) -> Path:

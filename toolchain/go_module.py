@@ -236,7 +236,7 @@ def metrics_server() -> GoModule:
 def keda() -> GoModule:
     """KEDA with a chart of its manifests: only for stacks with workloads that scale by metrics or lag.
 
-    Its admission webhooks are not part of it: the checks of the stack find the same faults earlier.
+    Its admission webhooks are not part of it: the checks of the stack find the same problems earlier.
     """
     source = MODULES / "keda"
     version = required(source, _KEDA).removeprefix("v")

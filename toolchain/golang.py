@@ -51,8 +51,8 @@ def _compilers_memory() -> int:
 
 def needed() -> tuple[int, int, int]:
     """The newest Go version that one of the modules requires."""
-    asked = [re.search(r"^go (\S+)$", path.read_text(), re.MULTILINE) for path in MODULES.glob("*/go.mod")]
-    return max(_parse(f"go{match[1]}") for match in asked if match)
+    required = [re.search(r"^go (\S+)$", path.read_text(), re.MULTILINE) for path in MODULES.glob("*/go.mod")]
+    return max(_parse(f"go{match[1]}") for match in required if match)
 
 
 def find() -> Go | None:

@@ -69,10 +69,10 @@ def _fetch(jars: Jars, folder: Path, step: Step) -> None:
     maven = ["mvn", "--batch-mode", "--strict-checksums", "--file", str(jars.source / "pom.xml")]
     goal = [f"{_PLUGIN}:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
     command([*maven, *goal], step=step)
-    wrong = differing(folder, jars.sums)
-    if wrong:
+    changed = differing(folder, jars.sums)
+    if changed:
         raise UserError(
-            f"{jars.name}: {', '.join(wrong)}: checksums differ from SHA256SUMS; check the mirror, then run again"
+            f"{jars.name}: {', '.join(changed)}: checksums differ from SHA256SUMS; check the mirror, then run again"
         )
 
 

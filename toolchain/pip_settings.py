@@ -28,10 +28,10 @@ _NO_MATTER = frozenset(
 """What changes nothing of what is installed, or from where."""
 
 
-def for_uv(listed: str) -> dict[str, str] | None:
+def for_uv(configuration: str) -> dict[str, str] | None:
     """The variables of uv that say what `pip config list` printed; None if uv has no word for one of the settings."""
     found: dict[str, str] = {}
-    for line in listed.splitlines():
+    for line in configuration.splitlines():
         # `global.index-url='…'`, `install.find-links='…'`, `:env:.cert='…'`: the last one counts, as for pip.
         name, _, value = line.partition("=")
         command, _, key = name.rpartition(".")
@@ -44,12 +44,13 @@ def for_uv(listed: str) -> dict[str, str] | None:
     return found
 
 
-def installer(python: str, listed: str) -> tuple[list[str], dict[str, str]]:
+def installer(python: str, configuration: str) -> tuple[list[str], dict[str, str]]:
     """What installs into this Python's environment, and its variables: uv, or pip where uv cannot take pip's place.
 
-    uv takes a tenth of pip's processor time, most of which compiles modules that nobody imports. `listed`: as `for_uv`.
+    uv takes a tenth of pip's processor time, most of which compiles modules that nobody imports.
+    `configuration`: as `for_uv`.
     """
-    settings = for_uv(listed)
+    settings = for_uv(configuration)
     if settings is None:
         pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
         return [python, *pip, "--no-compile"], {}
@@ -58,10 +59,10 @@ def installer(python: str, listed: str) -> tuple[list[str], dict[str, str]]:
 
 def main() -> int:
     """Installs what the arguments name."""
-    listed = subprocess.run(
+    configuration = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], check=True, capture_output=True, text=True
     ).stdout
-    command, settings = installer(sys.executable, listed)
+    command, settings = installer(sys.executable, configuration)
     return subprocess.run([*command, *sys.argv[1:]], env={**os.environ, **settings}).returncode
 
 

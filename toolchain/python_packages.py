@@ -35,15 +35,15 @@ def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None
     """Installs all files at once, so that their versions fit each other."""
     step.note("reading requirements")
     python = str((prefix or Path(sys.prefix)) / "bin" / "python")
-    listed = command([python, "-m", "pip", "config", "list"], step=step)
-    install, settings = pip_settings.installer(python, listed)
+    configuration = command([python, "-m", "pip", "config", "list"], step=step)
+    install, settings = pip_settings.installer(python, configuration)
     requirements = list(requirements)
     alone = [path for path in requirements if path in _SEPARATE_FILES]
     resolved = [path for path in requirements if path not in _SEPARATE_FILES]
     for options, files in (((), resolved), (("--no-deps",), alone)):
         if files:
-            named = (word for path in files for word in ("--requirement", str(path)))
-            command([*install, *options, *named], step=step, env=settings)
+            listings = (word for path in files for word in ("--requirement", str(path)))
+            command([*install, *options, *listings], step=step, env=settings)
     # Written last, so that a killed installation is repeated.
     done = _installed(prefix) | _digests(requirements)
     _stamp(prefix).write_text("".join(f"{name} {digest}\n" for name, digest in done.items()))

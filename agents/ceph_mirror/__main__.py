@@ -45,9 +45,9 @@ def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -
     Returns the directory. Every step can be repeated, so the next run completes one that was interrupted.
     """
     system = volume.file_system
-    sites = sorted(one["site_name"] for one in ceph.query("fs", "snapshot", "mirror", "peer_list", system).values())
-    if peer not in sites:
-        have = ", ".join(sites) or "none"
+    peers = sorted(one["site_name"] for one in ceph.query("fs", "snapshot", "mirror", "peer_list", system).values())
+    if peer not in peers:
+        have = ", ".join(peers) or "none"
         raise MirrorError(f"file system {system} has no peer {peer!r}; it has: {have}")
     path = snapshot_directory(ceph.query("fs", "subvolume", "info", system, volume.name, *volume.words))
     ceph.run("fs", "snapshot", "mirror", "add", system, path, fine=errno.EEXIST)

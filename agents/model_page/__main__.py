@@ -54,15 +54,15 @@ class Page(BaseHTTPRequestHandler):
             self._refuse(404, f"{self.path}: only {_FORWARDED} takes requests")
 
     def _forward(self, body: bytes) -> None:
-        asked = http.client.HTTPConnection(self.server_host, timeout=_SECONDS)
+        connection = http.client.HTTPConnection(self.server_host, timeout=_SECONDS)
         try:
-            asked.request(self.command, self.path, body or None, {"Content-Type": _JSON} if body else {})
-            answer = asked.getresponse()
+            connection.request(self.command, self.path, body or None, {"Content-Type": _JSON} if body else {})
+            answer = connection.getresponse()
             self._send(answer.status, answer.getheader("Content-Type", _JSON), answer.read())
         except (OSError, http.client.HTTPException) as error:
             self._refuse(502, f"the model server does not answer: {error}")
         finally:
-            asked.close()
+            connection.close()
 
     def _refuse(self, status: int, reason: str) -> None:
         self._send(status, _JSON, json.dumps({"error": reason}).encode())

@@ -21,7 +21,7 @@ TAINT = "tensorplane.dev/no-nodes"
 UNSCHEDULABLE_TAINTS = {"tensorplane.dev/lost": "is lost", "tensorplane.dev/leaving": "is leaving"}
 """Taints by which `agents/lost_nodes` makes nodes unschedulable, in words."""
 _PAGE = 20
-_COUNTED = "nvidia.com/gpu"
+_GPU_RESOURCE = "nvidia.com/gpu"
 
 
 def reconcile(server: ApiServer, flavors: Sequence[str], cohort: str) -> None:
@@ -88,5 +88,5 @@ def _have_kueue_retry(server: ApiServer, cohort: str, out: Sequence[str]) -> Non
 
 
 def _nothing_of(flavors: Sequence[str]) -> Object:
-    none = [{"name": _COUNTED, "nominalQuota": "0"}]
-    return {"coveredResources": [_COUNTED], "flavors": [{"name": each, "resources": none} for each in flavors]}
+    none = [{"name": _GPU_RESOURCE, "nominalQuota": "0"}]
+    return {"coveredResources": [_GPU_RESOURCE], "flavors": [{"name": each, "resources": none} for each in flavors]}

@@ -30,17 +30,17 @@ def _differences(stable: Mapping[str, Any], canary: Mapping[str, Any]) -> Iterat
             yield from _side_differences(f"{name}: {side[:-1]}", old.get(side, {}), canary[name].get(side, {}), side)
 
 
-def _side_differences(where: str, old: Mapping[str, Any], new: Mapping[str, Any], side: str) -> Iterator[str]:
+def _side_differences(label: str, old: Mapping[str, Any], new: Mapping[str, Any], side: str) -> Iterator[str]:
     for tensor, was in old.items():
         if tensor not in new:
-            yield f"signature {where} {tensor} is missing"
+            yield f"signature {label} {tensor} is missing"
         elif was["dtype"] != new[tensor]["dtype"]:
-            yield f"signature {where} {tensor} is {new[tensor]['dtype']}, and {was['dtype']} in the stable version"
+            yield f"signature {label} {tensor} is {new[tensor]['dtype']}, and {was['dtype']} in the stable version"
         elif not _fits(_shape(was), _shape(new[tensor])):
             shapes = f"{_text(new[tensor])}, and {_text(was)} in the stable version"
-            yield f"signature {where} {tensor} has shape {shapes}"
+            yield f"signature {label} {tensor} has shape {shapes}"
     if side == "inputs" and (added := sorted(set(new) - set(old))):
-        yield f"signature {where} {added[0]} is new, and clients do not send it"
+        yield f"signature {label} {added[0]} is new, and clients do not send it"
 
 
 def _shape(tensor: Mapping[str, Any]) -> list[str] | None:

@@ -35,7 +35,7 @@ def expired(snapshots: Sequence[Snapshot], now: datetime, *, keep: int, expire: 
     ready = sorted((one for one in snapshots if one.ready), key=lambda one: (one.taken, one.name), reverse=True)
     if not ready:
         return []
-    older = [one for place, one in enumerate(ready) if place >= keep or _aged(one, now, expire)]
+    older = [one for position, one in enumerate(ready) if position >= keep or _aged(one, now, expire)]
     failed = [one for one in snapshots if not one.ready and _aged(one, now, GIVE_UP)]
     return sorted((one for one in (*older, *failed) if one is not ready[0]), key=lambda one: (one.taken, one.name))
 

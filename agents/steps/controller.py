@@ -78,17 +78,17 @@ class Controller:
             if not self._can_begin(step):
                 return False
             stage = Stage.parse(step.stage)
-            where = f"run={step.run} stage={stage.name} {step.name}"
+            about = f"run={step.run} stage={stage.name} {step.name}"
             try:
                 taken = steps.take(step.name, stage, step.run, step.inputs)
             except Gone:  # contents of what it keeps, which another try keeps again
                 raise
             except Refused as error:
-                self.log(f"{where} refused: {error}")
+                self.log(f"{about} refused: {error}")
                 self.cluster.fail(step, str(error))
                 return True
             self.cluster.succeed(step, taken.said, taken.outputs)
-            self.log(f"{where} {taken.said}")
+            self.log(f"{about} {taken.said}")
             self._failed.pop(step.key, None)
         except Exception as error:  # whatever it is, the run must not wait for ever
             return self._handle_failure(step, error)

@@ -93,5 +93,5 @@ def _climb(curve: Curve, before: Sequence[_Standing], asha: Asha, sign: int) -> 
 def _passes(value: float, others: Sequence[float], reduction: int) -> bool:
     """Whether the value is among the best 1/reduction of all, at least one. Of equal ones the lower number is better;
     one that is not finite never passes."""
-    places = max(1, (len(others) + 1) // reduction)
-    return value < math.inf and sum(other <= value for other in others) < places
+    promotions = max(1, (len(others) + 1) // reduction)
+    return value < math.inf and sum(other <= value for other in others) < promotions

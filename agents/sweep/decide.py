@@ -130,8 +130,8 @@ def decide(trials: Sequence[Trial], limits: Limits) -> list[Action]:
 
 def _tell(number: int, trial: Trial, pruned_at: Report | None, limits: Limits) -> Tell:
     """How a trial ended. Reports after the rung do not count: their number depends on when the trial stopped."""
-    counted = [each for each in trial.reports if pruned_at is None or each.step <= pruned_at.step]
-    best = best_of(counted, minimize=limits.minimize)
+    valid = [each for each in trial.reports if pruned_at is None or each.step <= pruned_at.step]
+    best = best_of(valid, minimize=limits.minimize)
     if pruned_at:
         return Tell(number, TrialState.PRUNED, best)
     # A trial without a usable report has no value to compare.

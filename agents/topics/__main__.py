@@ -116,7 +116,7 @@ def _partitions(admin: AdminClient) -> dict[str, int]:
 
 
 def main() -> int:
-    """Returns the exit code: 1, after a line for each fault, if Kafka cannot, or does not, do what the settings say."""
+    """Returns the exit code: 1, after a line per problem, if Kafka cannot, or does not, do what the settings say."""
     try:
         print(*declare(sys.argv[1], json.loads(sys.argv[2])) or ["nothing to do"], sep="\n", flush=True)
     except (ValueError, TimeoutError) as error:

@@ -42,8 +42,8 @@ class Log:
 
     def since(self, number: int, last: int) -> Iterator[Mapping[str, Any]]:
         """What the commits after a number say, up to and with the last one."""
-        for place in range(number + 1, last + 1):
-            yield self.read(self.entry(place))
+        for each in range(number + 1, last + 1):
+            yield self.read(self.entry(each))
 
     def back(self, head: Head, most: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The newest commits up to this one, newest first: the id of each, and what it says."""

@@ -62,7 +62,7 @@ class _NoRun:
     run: Run
     """The run that would exist."""
     outputs: NewestOutputs
-    asked_at: float
+    read_at: float
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Controller:
     now: Callable[[], float] = time.time
     """Seconds since 1970."""
     _heads: dict[str, Head] = field(default_factory=dict)
-    _counted: dict[str, BranchCounts] = field(default_factory=dict)
+    _branch_counts: dict[str, BranchCounts] = field(default_factory=dict)
     _changed_at: float = float("-inf")
     """When a new commit was last observed."""
     _requested_at: dict[str, float] = field(default_factory=dict)
@@ -201,7 +201,7 @@ class Controller:
     def _is_recent(self, outputs: NewestOutputs) -> bool:
         """Whether the cluster has answered recently that there is no run, and the outputs are the same."""
         known = self._no_run
-        return bool(known and known.outputs == outputs and self.clock() - known.asked_at < _RECHECK_SECONDS)
+        return bool(known and known.outputs == outputs and self.clock() - known.read_at < _RECHECK_SECONDS)
 
     def _start(self, state: TriggerState, template: Mapping[str, Any]) -> TriggerState:
         """Creates the state's run of the pipeline as it is now, unless the run exists."""
@@ -238,10 +238,10 @@ class Controller:
         before: Mapping[str, Head] = state.last.heads if state.last else {}
         counts = {}
         for name, head in following.run.heads.items():
-            counted = self._counted.setdefault(name, BranchCounts(self.spec.logs[name]))
-            counts[name] = counted.since(before.get(name), head)
+            branch_counts = self._branch_counts.setdefault(name, BranchCounts(self.spec.logs[name]))
+            counts[name] = branch_counts.since(before.get(name), head)
         for name in parameters_to_compare(self.spec.triggers, counts):
-            counts[name] = self._counted[name].compared()
+            counts[name] = self._branch_counts[name].compared()
         return Observed(counts, following.reason, self.clock() - self._changed_at, scheduled=self._scheduled(state))
 
     def _scheduled(self, state: TriggerState) -> dict[str, int]:

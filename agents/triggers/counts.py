@@ -60,9 +60,9 @@ class BranchCounts:
         """The same, but of files how many the newest version has that the last run's lacks or has otherwise: one that
         came or changed several times is one, and one that is as it was is none.
         """
-        place = self._from, self.log.entry(self._until)
-        if self._compared != place:
-            self._files, self._compared = self._new_files(place[1]), place
+        position = self._from, self.log.entry(self._until)
+        if self._compared != position:
+            self._files, self._compared = self._new_files(position[1]), position
         return {**self._counts, FILES: self._files.number, BYTES: self._files.size}
 
     def _new_files(self, head: str) -> Files:
@@ -107,7 +107,7 @@ def new_files(root: Path, before: str, after: str) -> Files:
         one = {name: entry for leaf in leaves for name, entry in leaf.items() if name in other}
     others = _leaves(root, after) if is_split and not was_split else [other]
     number = size = 0
-    for name, entry in (named for entries in others for named in entries.items()):
+    for name, entry in (item for entries in others for item in entries.items()):
         found = _new(root, one.get(name), entry)
         number, size = number + found.number, size + found.size
     return Files(number, size)

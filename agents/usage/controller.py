@@ -41,8 +41,8 @@ def _count(server: ApiServer, home: str, namespace: str, now: datetime) -> None:
     at = f"api/v1/namespaces/{home}/configmaps"
     found = server.find(f"{at}/{PREFIX}{namespace}")
     # Not from the API server's cache: what it does not list is forgotten, and would be counted again.
-    listed = server.send("GET", f"{KUEUE}/namespaces/{namespace}/workloads")["items"]
-    held = [one for thing in listed if (one := workload.read_usage(thing, now))]
+    items = server.send("GET", f"{KUEUE}/namespaces/{namespace}/workloads")["items"]
+    held = [one for thing in items if (one := workload.read_usage(thing, now))]
     before = UsageState.from_data((found or {}).get("data") or {})
     after = state.count(before, held)
     if found is None:

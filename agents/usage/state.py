@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.usage.workload import UNKNOWN, WorkloadUsage
 
-USAGE, COUNTED = "usage", "counted"
+USAGE, WORKLOADS = "usage", "counted"
 """Keys of the ConfigMap: the sums, and how much of each Workload that still exists they contain."""
 PREFIX = "usage."
 """Before the namespace in the ConfigMap's name. No object of a workload has it: their names hold no dot."""
@@ -29,20 +29,20 @@ class UsageState:
     """The recorded usage of one namespace."""
 
     usage: Sums = field(default_factory=dict)
-    counted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    workloads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By Workload: `past`, the whole seconds of former admissions; `since`, the beginning of the present one;
     `seconds`, what is counted of it; `gpus`, by flavor. Empty for a finished one, which is counted completely."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, str]) -> UsageState:
         """From the ConfigMap's data."""
-        return cls(json.loads(data.get(USAGE) or "{}"), json.loads(data.get(COUNTED) or "{}"))
+        return cls(json.loads(data.get(USAGE) or "{}"), json.loads(data.get(WORKLOADS) or "{}"))
 
     def to_data(self) -> dict[str, str]:
         """As the ConfigMap's data."""
         return {
             USAGE: json.dumps(self.usage, sort_keys=True),
-            COUNTED: json.dumps(self.counted, sort_keys=True, separators=(",", ":")),
+            WORKLOADS: json.dumps(self.workloads, sort_keys=True, separators=(",", ":")),
         }
 
 
@@ -51,7 +51,7 @@ def count(before: UsageState, workloads: Iterable[WorkloadUsage]) -> UsageState:
     usage: Sums = json.loads(json.dumps(before.usage))
     after: dict[str, Mapping[str, Any]] = {}
     for one in workloads:
-        known = before.counted.get(one.key)
+        known = before.workloads.get(one.key)
         if known == _DONE:
             after[one.key] = _DONE
             continue

@@ -34,17 +34,17 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     delete(access, job_set)
     if jobset_api.is_sweep_controller(job_set):
         return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
-    told = f"{about['name']}: {stopped(job_set)}"
-    if not access.team and not _waits(job_set) and (kept := JobSet(job_set).kept_lines):
-        told += f"\nIts lines are kept: {access.command(f'cp {kept} .')}"
+    text = f"{about['name']}: {stopped(job_set)}"
+    if not access.team and not _waits(job_set) and (saved := JobSet(job_set).kept_lines):
+        text += f"\nIts lines are kept: {access.command(f'cp {saved} .')}"
     name = find.shown(job_set, access.namespace)
     declared = access.declared.get(name)
     if isinstance(declared, Mapping) and declared.get("kind") == "notebook":
-        told += f"\nStart it again with: {access.command(f'notebook {name}')}"
+        text += f"\nStart it again with: {access.command(f'notebook {name}')}"
     elif name in access.declared:
         again = command_lines.refresh(access.stack, context)
-        told += f"\nThe stack declares it: remove it from the settings, or create it again with: {again}"
-    return told
+        text += f"\nThe stack declares it: remove it from the settings, or create it again with: {again}"
+    return text
 
 
 def delete(access: Access, job_set: Object) -> None:

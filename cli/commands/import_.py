@@ -32,7 +32,7 @@ def _pachyderm(
     from cli.pachyderm import into_stack
     from cli.pachyderm.stage import Choice
 
-    text, lines, wrong = into_stack.imported(list(files), stack, Choice(queue, accelerator), name=name, volume=volume)
+    text, lines, failed = into_stack.imported(list(files), stack, Choice(queue, accelerator), name=name, volume=volume)
     click.echo(text, nl=False)
     click.echo("\n".join(lines), err=True)
-    return int(wrong)
+    return int(failed)

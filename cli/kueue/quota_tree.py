@@ -48,17 +48,17 @@ class QuotaTree:
     cohorts: Mapping[str, Node]
     works: Sequence[Work]
 
-    def free(self, queue: str, place: FlavorResource, without: Collection[str] = ()) -> float:
+    def free(self, queue: str, key: FlavorResource, without: Collection[str] = ()) -> float:
         """What the queue can get in addition, with borrowing. `without`: UIDs of Workloads that end first."""
-        return self._free(self.queues[queue], place, self._used_by_queue(place, without))
+        return self._free(self.queues[queue], key, self._used_by_queue(key, without))
 
-    def most(self, queue: str, place: FlavorResource) -> float:
+    def most(self, queue: str, key: FlavorResource) -> float:
         """What the queue could get with nothing else running."""
-        return self._free(self.queues[queue], place, {})
+        return self._free(self.queues[queue], key, {})
 
-    def own(self, queue: str, place: FlavorResource) -> float:
+    def own(self, queue: str, key: FlavorResource) -> float:
         """What is guaranteed to the queue: its nominal quota."""
-        return self.queues[queue].quotas.get(place, _NO_QUOTA).nominal
+        return self.queues[queue].quotas.get(key, _NO_QUOTA).nominal
 
     def sharing(self, queue: str) -> set[str]:
         """The queues that share with this one, including itself."""
@@ -66,19 +66,19 @@ class QuotaTree:
         return {name for name, node in self.queues.items() if self._outermost(node) == outermost}
 
     def _outermost(self, node: Node) -> str:
-        seen = {node.name}
-        while node.parent is not None and node.parent not in seen:
+        names = {node.name}
+        while node.parent is not None and node.parent not in names:
             node = self.cohorts[node.parent]
-            seen.add(node.name)
+            names.add(node.name)
         return f"cohort {node.name}" if node.name in self.cohorts else f"queue {node.name}"
 
-    def used(self, queue: str, place: FlavorResource) -> float:
+    def used(self, queue: str, key: FlavorResource) -> float:
         """What the queue's jobs hold."""
-        return self._sums.get((queue, *place), 0)
+        return self._sums.get((queue, *key), 0)
 
-    def _used_by_queue(self, place: FlavorResource, without: Collection[str]) -> Mapping[str, float]:
-        flavor, resource = place
-        found = {queue: self.used(queue, place) for queue in self.queues}
+    def _used_by_queue(self, key: FlavorResource, without: Collection[str]) -> Mapping[str, float]:
+        flavor, resource = key
+        found = {queue: self.used(queue, key) for queue in self.queues}
         for work in self.holders if without else ():
             if work.uid in without and work.admitted_by in found:
                 found[work.admitted_by] -= work.held.get(flavor, {}).get(resource, 0)
@@ -109,30 +109,30 @@ class QuotaTree:
     def _parts(self, node: Node) -> Iterable[Node]:
         return self._inside.get(node.name, ()) if self.cohorts.get(node.name) is node else ()
 
-    def _capacity(self, node: Node, place: FlavorResource) -> float:
+    def _capacity(self, node: Node, key: FlavorResource) -> float:
         """Its own quota, and what the members of a cohort lend to it."""
-        lent = sum(self._capacity(part, place) - self._kept(part, place) for part in self._parts(node))
-        return node.quotas.get(place, _NO_QUOTA).nominal + lent
+        lent = sum(self._capacity(part, key) - self._unlent(part, key) for part in self._parts(node))
+        return node.quotas.get(key, _NO_QUOTA).nominal + lent
 
-    def _kept(self, node: Node, place: FlavorResource) -> float:
+    def _unlent(self, node: Node, key: FlavorResource) -> float:
         """What it never lends to its parent cohort."""
-        lends = node.quotas.get(place, _NO_QUOTA).lends
-        return 0 if lends is None else max(0, self._capacity(node, place) - lends)
+        lends = node.quotas.get(key, _NO_QUOTA).lends
+        return 0 if lends is None else max(0, self._capacity(node, key) - lends)
 
-    def _used(self, node: Node, place: FlavorResource, used: Mapping[str, float]) -> float:
+    def _used(self, node: Node, key: FlavorResource, used: Mapping[str, float]) -> float:
         if self.cohorts.get(node.name) is not node:
             return used.get(node.name, 0)
-        return sum(max(0, self._used(part, place, used) - self._kept(part, place)) for part in self._parts(node))
+        return sum(max(0, self._used(part, key, used) - self._unlent(part, key)) for part in self._parts(node))
 
-    def _free(self, node: Node, place: FlavorResource, used: Mapping[str, float]) -> float:
-        capacity, kept, taken = self._capacity(node, place), self._kept(node, place), self._used(node, place, used)
+    def _free(self, node: Node, key: FlavorResource, used: Mapping[str, float]) -> float:
+        capacity, unlent, taken = self._capacity(node, key), self._unlent(node, key), self._used(node, key, used)
         if node.parent is None:
             return capacity - taken
-        above = self._free(self.cohorts[node.parent], place, used)
-        borrows = node.quotas.get(place, _NO_QUOTA).borrows
+        above = self._free(self.cohorts[node.parent], key, used)
+        borrows = node.quotas.get(key, _NO_QUOTA).borrows
         if borrows is not None:
-            above = min(above, capacity - kept - max(0, taken - kept) + borrows)
-        return max(0, kept - taken) + above
+            above = min(above, capacity - unlent - max(0, taken - unlent) + borrows)
+        return max(0, unlent - taken) + above
 
 
 def of(objects: ClusterObjects, works: Sequence[Work]) -> QuotaTree:
@@ -146,12 +146,12 @@ def of(objects: ClusterObjects, works: Sequence[Work]) -> QuotaTree:
     return QuotaTree(queues, cohorts, works)
 
 
-def _node(thing: Object, around: str) -> Node:
+def _node(thing: Object, parent_key: str) -> Node:
     spec = thing["spec"]
     groups = spec.get("resourceGroups") or ()
     flavors = [flavor for group in groups for flavor in group["flavors"]]
-    quotas = {place: quota for flavor in flavors for place, quota in _quotas(flavor)}
-    return Node(thing["metadata"]["name"], spec.get(around), quotas, tuple(each["name"] for each in flavors))
+    quotas = {key: quota for flavor in flavors for key, quota in _quotas(flavor)}
+    return Node(thing["metadata"]["name"], spec.get(parent_key), quotas, tuple(each["name"] for each in flavors))
 
 
 def _quotas(flavor: Object) -> Iterator[tuple[FlavorResource, Quota]]:

@@ -149,22 +149,22 @@ def assigned(admission: Object | None) -> dict[str, dict[str, float]]:
 
 def requests(pod: Object) -> dict[str, float]:
     """The total requests of the containers in a pod's spec."""
-    asked: dict[str, float] = defaultdict(float)
+    requested: dict[str, float] = defaultdict(float)
     for container in pod["containers"]:
         resources = container.get("resources") or {}
         for name, text in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
-            asked[name] += amount(text)
-    return asked
+            requested[name] += amount(text)
+    return requested
 
 
 def _pods(pod_set: Object) -> Pods:
     pod = pod_set["template"]["spec"]
-    asked = requests(pod)
+    requested = requests(pod)
     tolerations = tuple(pod.get("tolerations") or ())
     affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
     terms = (affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or ()
     selector = pod.get("nodeSelector") or {}
-    return Pods(pod_set["name"], pod_set.get("count", 1), asked, selector, tolerations, tuple(terms))
+    return Pods(pod_set["name"], pod_set.get("count", 1), requested, selector, tolerations, tuple(terms))
 
 
 def flavor_names(flavors: Sequence[Object]) -> dict[str, str]:

@@ -30,9 +30,9 @@ class Together(str):
         return made
 
 
-def names(named: Sequence[str]) -> str:
+def names(several: Sequence[str]) -> str:
     """Three names and the number of the others; four, if these are all."""
-    return first(named, _NAMES)
+    return first(several, _NAMES)
 
 
 def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
@@ -40,14 +40,14 @@ def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
 
     `names`: what counts as a name.
     """
-    found = [(line, _named(line, names)) for line in given]
+    found = [(line, _names_in(line, names)) for line in given]
     counts = Counter(shape for _, shapes in found for shape in shapes)
     chosen = [max(shapes, key=lambda shape: counts[shape]) if shapes else "" for _, shapes in found]
     groups: dict[str, list[str]] = {}
     for shape, (_, shapes) in zip(chosen, found, strict=True):
         if shape:
             groups.setdefault(shape, []).append(shapes[shape])
-    many = {shape: _together(shape, named) for shape, named in groups.items() if len(named) >= _LEAST_GROUPED}
+    many = {shape: _together(shape, several) for shape, several in groups.items() if len(several) >= _LEAST_GROUPED}
     result = []
     for shape, (line, _) in zip(chosen, found, strict=True):
         if len(groups.get(shape, ())) < _LEAST_GROUPED:
@@ -86,7 +86,7 @@ def _joined(row: Sequence[str]) -> str:
     return _CELL.join(cell.replace(_CELL, visible(_CELL)) for cell in row)
 
 
-def _named(line: str, names: Collection[str]) -> dict[str, str]:
+def _names_in(line: str, names: Collection[str]) -> dict[str, str]:
     """The line without each of the names in it, and the name."""
     found = dict.fromkeys(match[0] for match in _NAME.finditer(line) if match[0] in names)
     return {_without(line, name): name for name in found}
@@ -96,6 +96,6 @@ def _without(line: str, name: str) -> str:
     return _NAME.sub(lambda match: _HOLE if match[0] == name else match[0], line)
 
 
-def _together(shape: str, named: Sequence[str]) -> Together:
-    said = shape.replace(_HOLE, first(named, _NAMES), 1).replace(_HOLE, _NAME_PLACEHOLDER)
-    return Together(f"{len(named):,} × {said}", len(named))  # noqa: RUF001 (a sign that multiplies)
+def _together(shape: str, several: Sequence[str]) -> Together:
+    text = shape.replace(_HOLE, first(several, _NAMES), 1).replace(_HOLE, _NAME_PLACEHOLDER)
+    return Together(f"{len(several):,} × {text}", len(several))  # noqa: RUF001 (a sign that multiplies)

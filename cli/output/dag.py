@@ -56,7 +56,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Frame:
     x: float
     y: float
     width: float
@@ -75,12 +75,12 @@ def draw(boxes: Sequence[Box], *, top: float = 0, box_width: int = _WIDTH) -> Dr
     """The boxes and the arrows between them, from this height on. Names that no box has draw no arrow."""
     by_name = {box.name: box for box in boxes}
     columns = _ordered(_layers(by_name), by_name)
-    places, lanes = _places(columns, by_name, top, box_width)
-    arrows = [line for box in boxes for line in _arrows(box, places, lanes)]
-    drawn = [line for box in boxes for line in _box(box, places[box.name])]
+    frames, lanes = _layout(columns, by_name, top, box_width)
+    arrows = [line for box in boxes for line in _arrows(box, frames, lanes)]
+    drawn = [line for box in boxes for line in _box(box, frames[box.name])]
     width = MARGIN * 2 + len(columns) * (box_width + _GAP) - _GAP
-    drawn_at = [*places.values(), *itertools.chain(*lanes.values())]
-    height = max((place.y + place.height for place in drawn_at), default=top) - top
+    drawn_at = [*frames.values(), *itertools.chain(*lanes.values())]
+    height = max((frame.y + frame.height for frame in drawn_at), default=top) - top
     return Drawing((*arrows, *drawn), width, height)
 
 
@@ -140,27 +140,27 @@ def _ordered(layers: Mapping[str, int], boxes: Mapping[str, Box]) -> list[list[_
                 near.setdefault(right, []).append(left)
     for _ in range(_SWEEPS):
         for column in (*range(1, len(columns)), *reversed(range(len(columns) - 1))):
-            place = {slot: index / len(each) for each in columns for index, slot in enumerate(each)}
-            columns[column].sort(key=lambda slot: fmean([place[one] for one in near.get(slot, [slot])]))
+            rank = {slot: index / len(each) for each in columns for index, slot in enumerate(each)}
+            columns[column].sort(key=lambda slot: fmean([rank[one] for one in near.get(slot, [slot])]))
     return columns
 
 
-def _places(
+def _layout(
     columns: Sequence[Sequence[_Slot]], boxes: Mapping[str, Box], top: float, width: int
-) -> tuple[dict[str, _Place], dict[_Pass, list[_Place]]]:
+) -> tuple[dict[str, _Frame], dict[_Pass, list[_Frame]]]:
     """Where each box is, and the lanes of each arrow from left to right."""
     sizes = [[_height(boxes[slot]) if isinstance(slot, str) else _LANE for slot in each] for each in columns]
     heights = [sum(each) + _BETWEEN * (len(each) - 1) for each in sizes]
-    found: dict[str, _Place] = {}
-    lanes: dict[_Pass, list[_Place]] = {}
+    found: dict[str, _Frame] = {}
+    lanes: dict[_Pass, list[_Frame]] = {}
     for column, (slots, own) in enumerate(zip(columns, sizes, strict=True)):
         y = top + (max(heights) - heights[column]) / 2
         for slot, height in zip(slots, own, strict=True):
-            place = _Place(MARGIN + column * (width + _GAP), y, width, height)
+            frame = _Frame(MARGIN + column * (width + _GAP), y, width, height)
             if isinstance(slot, str):
-                found[slot] = place
+                found[slot] = frame
             else:
-                lanes.setdefault(slot, []).append(place)
+                lanes.setdefault(slot, []).append(frame)
             y += height + _BETWEEN
     return found, lanes
 
@@ -173,12 +173,12 @@ def _shown(box: Box) -> list[str]:
     return [*box.lines, *(["…"] if box.more else [])]
 
 
-def _arrows(box: Box, places: Mapping[str, _Place], lanes: Mapping[_Pass, Sequence[_Place]]) -> Iterator[str]:
-    from_the_left = {each: [places[each], *lanes.get((each, box.name), ())] for each in box.after if each in places}
+def _arrows(box: Box, frames: Mapping[str, _Frame], lanes: Mapping[_Pass, Sequence[_Frame]]) -> Iterator[str]:
+    from_the_left = {each: [frames[each], *lanes.get((each, box.name), ())] for each in box.after if each in frames}
     sources = sorted(from_the_left, key=lambda each: from_the_left[each][-1].middle)
     for index, source in enumerate(sources):
-        end = places[box.name]
-        x, y = places[source].right, places[source].middle
+        end = frames[box.name]
+        x, y = frames[source].right, frames[source].middle
         line = f"M{x:.0f} {y:.0f}"
         for lane in from_the_left[source][1:]:
             line += f"{_bend(x, y, lane.x, lane.middle)}H{lane.right:.0f}"
@@ -192,23 +192,23 @@ def _bend(x: float, y: float, to_x: float, to_y: float) -> str:
     return f"C{half:.0f} {y:.0f} {half:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
 
 
-def _box(box: Box, place: _Place) -> Iterator[str]:
+def _box(box: Box, frame: _Frame) -> Iterator[str]:
     fill, stroke = box.colors
     more = "".join(f' {name}="{escape(visible(value))}"' for name, value in (box.attributes or {}).items())
     dashed = ' stroke-dasharray="5 3"' if box.dashed else ""
     tip = escape("\n".join(map(visible, [box.name, *box.lines, *box.more])))
     yield f"<g{more}><title>{tip}</title>"
     yield (
-        f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{place.width:.0f}" height="{place.height:.0f}" rx="6" '
+        f'<rect x="{frame.x:.0f}" y="{frame.y:.0f}" width="{frame.width:.0f}" height="{frame.height:.0f}" rx="6" '
         f'fill="{fill}" stroke="{stroke}"{dashed}/>'
     )
-    x, y = place.x + 10, place.y + 20
-    wider = place.width / _WIDTH
+    x, y = frame.x + 10, frame.y + 20
+    wider = frame.width / _WIDTH
     name = _short(box.sign + (box.title or box.name), round(_NAME_LETTERS * wider))
     letters = round(_LETTERS * wider)
     yield f'<text x="{x:.0f}" y="{y:.0f}" font-weight="600" fill="{_DARK}">{name}</text>'
     for index, line in enumerate(_shown(box)):
-        down = place.y + _HEAD + _LINE * index + 11
+        down = frame.y + _HEAD + _LINE * index + 11
         yield f'<text x="{x:.0f}" y="{down:.0f}" font-size="12" fill="{_TEXT}">{_short(line, letters)}</text>'
     yield "</g>"
 

@@ -30,9 +30,11 @@ def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
     known = {name: found for name, one in declared.items() if (found := _pipeline(one))}
     if not known:
         raise UserError(f"Pulumi.{stack}.yaml: has no pipelines; name another stack with --stack")
-    if wrong := [name for name in pipelines if name not in known]:
-        listed = ", ".join(known)
-        raise UserError(*(f"{one}: is no pipeline; choose one of {listed}{did_you_mean(one, known)}" for one in wrong))
+    if unknown := [name for name in pipelines if name not in known]:
+        choices = ", ".join(known)
+        raise UserError(
+            *(f"{one}: is no pipeline; choose one of {choices}{did_you_mean(one, known)}" for one in unknown)
+        )
     notes: list[Note] = []
     chosen = {name: settings for name, settings in known.items() if name in (pipelines or known)}
     made = creation.ordered([one for name, settings in chosen.items() for one in specs(name, settings, notes)])
@@ -102,11 +104,11 @@ def _transform(stage: StageArgs) -> dict[str, Any]:
 
 
 def _limits(stage: StageArgs) -> dict[str, Any]:
-    asked = stage.program_resources
-    amounts: dict[str, Any] = {"cpu": asked.cpus, "memory": f"{round(asked.memory_gib * 1024)}Mi"}
+    resources = stage.program_resources
+    amounts: dict[str, Any] = {"cpu": resources.cpus, "memory": f"{round(resources.memory_gib * 1024)}Mi"}
     limits: dict[str, Any] = {"memory": amounts["memory"]}
-    if asked.gpus:
-        limits["gpu"] = {"type": GPU_RESOURCE, "number": asked.gpus}
+    if resources.gpus:
+        limits["gpu"] = {"type": GPU_RESOURCE, "number": resources.gpus}
     made: dict[str, Any] = {"resourceRequests": amounts, "resourceLimits": limits, "datumTries": stage.retries + 1}
     if any(not one.split.is_whole for one in stage.inputs.values()):
         made["parallelismSpec"] = {"constant": stage.parallel}
@@ -122,8 +124,8 @@ def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: l
     found = {name: {"pfs": _pfs(settings, name, one, joined=name in apart)} for name, one in stage.inputs.items()}
     for name, one in stage.inputs.items():
         if name not in before and settings.triggers:
-            made, told = export_triggers.starts(pipeline, settings, one)
-            notes += [note for note in told if note not in notes]
+            made, more = export_triggers.starts(pipeline, settings, one)
+            notes += [note for note in more if note not in notes]
             if "trigger" in made:
                 # Pachyderm makes the branch of a trigger, which names the one that it follows.
                 made["trigger"] = {"branch": found[name]["pfs"].pop("branch"), **made["trigger"]}

@@ -17,16 +17,16 @@ def starts(pipeline: str, settings: PipelineSettings, source: StageInput) -> tup
     notes of what has no equal. The pipeline has triggers.
     """
     notes = [note for name, one in settings.triggers.items() for note in _notes(f"{pipeline}.triggers.{name}", one)]
-    counted = [one for one in settings.triggers.values() if not one.schedule and _counts(one, source)]
+    counting = [one for one in settings.triggers.values() if not one.schedule and _counts(one, source)]
     schedules = [one.schedule for one in settings.triggers.values() if one.schedule]
-    if not counted and not schedules:
+    if not counting and not schedules:
         return {"propagationSpec": {"never": True}}, notes
-    if any(one.mib is None and (one.versions or 1) == 1 for one in counted):
+    if any(one.mib is None and (one.versions or 1) == 1 for one in counting):
         return {}, notes
     made: dict[str, Any] = {}
-    if sizes := [one.mib for one in counted if one.mib]:
+    if sizes := [one.mib for one in counting if one.mib]:
         made["size"] = f"{max(1, round(min(sizes) * _MIB))}B"
-    if versions := [one.versions for one in counted if one.versions]:
+    if versions := [one.versions for one in counting if one.versions]:
         made["commits"] = min(versions)
     notes += _together(pipeline, settings)
     if len(schedules) > (0 if made else 1):

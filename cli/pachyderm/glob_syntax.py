@@ -129,27 +129,27 @@ class _Reader:
 
     def _one_of(self) -> Node:
         starts_a_name = self._pattern[: self._at - 1].rstrip("@({").endswith("/")
-        listed, negated = self._listed()
-        characters = _characters(listed)
+        members, negated = self._bracket()
+        characters = _characters(members)
         # Pachyderm takes a slash for one of them, which comes neither first nor last in a name.
         takes_slash = ("/" in characters) != negated
         if takes_slash and not starts_a_name and self._at < len(self._pattern):
             return _beyond()
         return OneOf(characters - {"/"} or _beyond(), negated)
 
-    def _listed(self) -> tuple[str, bool]:
+    def _bracket(self) -> tuple[str, bool]:
         """What is between square brackets, and whether it is negated."""
-        listed, negated = "", False
+        members, negated = "", False
         while (sign := self._next()) != "]":
             if not sign:
                 _beyond()
             if sign == "[":
-                listed += self._class()
+                members += self._class()
             elif sign in "!^" and not negated:
                 negated = True
             else:
-                listed += self._next() if sign == "\\" else sign
-        return listed, negated
+                members += self._next() if sign == "\\" else sign
+        return members, negated
 
     def _class(self) -> str:
         """A class such as [:digit:], whose bracket was read."""
@@ -168,10 +168,10 @@ def _joined(nodes: Sequence[Node]) -> Iterator[Node]:
             yield from found
 
 
-def _characters(listed: str) -> frozenset[str]:
+def _characters(members: str) -> frozenset[str]:
     """What a list such as a-z_ has."""
     found: set[str] = set()
-    for first, last in re.findall(r"(?s)(.)(?:-(.))?", listed):
+    for first, last in re.findall(r"(?s)(.)(?:-(.))?", members):
         count = ord(last or first) - ord(first) + 1
         if not 1 <= count <= _MOST_CHARACTERS:
             _beyond()

@@ -115,15 +115,15 @@ def _inside(outer: Inside, kind: str, at: str, members: int) -> Inside:
     return outer if same else replace(outer, nested=outer.nested or kind)
 
 
-def mistakes(given: Input, at: str = "input") -> Iterator[str]:
+def find_problems(given: Input, at: str = "input") -> Iterator[str]:
     """What Pachyderm refuses in an input: several kinds in one place, or none."""
     kinds = [each for each in ("pfs", "cron", *_KINDS) if getattr(given, each)]
     if len(kinds) != 1:
-        listed = f"has {' and '.join(kinds)} in one place" if kinds else "has no input"
-        yield f"{at}: {listed}; set one of pfs, cron, {', '.join(_KINDS)}"
+        what = f"has {' and '.join(kinds)} in one place" if kinds else "has no input"
+        yield f"{at}: {what}; set one of pfs, cron, {', '.join(_KINDS)}"
     for each in _KINDS:
         for index, member in enumerate(getattr(given, each) or ()):
-            yield from mistakes(member, f"{at}.{each}[{index}]")
+            yield from find_problems(member, f"{at}.{each}[{index}]")
 
 
 def plan(

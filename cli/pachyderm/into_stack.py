@@ -24,7 +24,7 @@ _VOLUME = {"sizeGib": 100}
 def imported(
     files: list[Path], stack: str, choice: Choice, *, name: str | None, volume: str
 ) -> tuple[str, list[str], bool]:
-    """The settings as text, lines about them, and whether mistakes are left. UserError if the specs cannot be read."""
+    """The settings as text, lines about them, and whether problems are left. UserError if the specs cannot be read."""
     file = stack_config.file(stack)
     own = Settings.of_file(read(file))
     made = convert.convert(reading.read(files), choice, name=name, taken=_keys(own, "workloads"))
@@ -34,15 +34,15 @@ def imported(
     }
     sections = {section: content for section, content in sections.items() if content}
     found = text.settings(made, sections)
-    wrong = _left(own, file, {**sections, "workloads": made.workloads})
-    end = f"{_counted(len(wrong), 'mistake')} to correct" if wrong else f"no mistakes found with {file.name}"
-    stages = _counted(sum(len(one["stages"]) for one in made.workloads.values()), "stage")
-    fields = _counted(len(made.notes), "field")
-    summary = f"{_counted(len(made.workloads), 'pipeline')} of {stages}; {fields} without an equal; {end}"
-    return found, [*(f"{note}" for note in made.notes), *wrong, summary], bool(wrong)
+    problems = _left(own, file, {**sections, "workloads": made.workloads})
+    end = f"{_count(len(problems), 'mistake')} to correct" if problems else f"no mistakes found with {file.name}"
+    stages = _count(sum(len(one["stages"]) for one in made.workloads.values()), "stage")
+    fields = _count(len(made.notes), "field")
+    summary = f"{_count(len(made.workloads), 'pipeline')} of {stages}; {fields} without an equal; {end}"
+    return found, [*(f"{note}" for note in made.notes), *problems, summary], bool(problems)
 
 
-def _counted(number: int, name: str) -> str:
+def _count(number: int, name: str) -> str:
     return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
@@ -52,19 +52,19 @@ def _keys(own: Settings, section: str) -> list[str]:
 
 
 def _left(own: Settings, file: Path, more: Mapping[str, Any]) -> list[str]:
-    """The mistakes of the stack's settings with these, apart from those without them."""
+    """The problems of the stack's settings with these, apart from those without them."""
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
     tree = dict(own.tree)
     for section, content in more.items():
         there = tree.get(section)
         tree[section] = {**(there if isinstance(there, Mapping) else {}), **content}
-    if not (found := _mistakes(replace(own, tree=tree))):
+    if not (found := _problems(replace(own, tree=tree))):
         return []
-    former = _mistakes(own)
+    former = _problems(own)
     return [line for line in found if line not in former]
 
 
-def _mistakes(settings: Settings) -> list[str]:
+def _problems(settings: Settings) -> list[str]:
     try:
         program.load(settings)
     except pulumi.RunError as error:

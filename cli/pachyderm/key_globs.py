@@ -48,5 +48,7 @@ def _written(sign: str) -> str:
 def _bracket(inside: str) -> str:
     """Characters of which one matches. Pachyderm has no slash in them only if they say so."""
     negated = inside[:1] in ("!", "^")
-    listed = re.sub(r"\\.|[\]\[!^]", lambda found: found[0] if len(found[0]) > 1 else f"\\{found[0]}", inside[negated:])
-    return f"[!{listed}/]" if negated else f"[{listed}]"
+    members = re.sub(
+        r"\\.|[\]\[!^]", lambda found: found[0] if len(found[0]) > 1 else f"\\{found[0]}", inside[negated:]
+    )
+    return f"[!{members}/]" if negated else f"[{members}]"

@@ -19,28 +19,28 @@ _PLACEHOLDER = re.compile(r"\$\{?[A-Za-z_]|\{\{")
 
 
 def read(files: list[Path]) -> list[Spec]:
-    """The specs of all files, in order. A UserError with a line for each mistake."""
+    """The specs of all files, in order. A UserError with a line for each problem."""
     found: list[Spec] = []
-    wrong: list[str] = []
+    problems: list[str] = []
     for file in files:
         try:
             documents = list(_documents(file))
-        except UserError as fault:
-            wrong += fault.lines
+        except UserError as error:
+            problems += error.lines
             continue
         if not documents:
-            wrong.append(f"{file.name}: has no pipeline spec; name files that `pachctl create pipeline` takes")
+            problems.append(f"{file.name}: has no pipeline spec; name files that `pachctl create pipeline` takes")
         for number, document in enumerate(documents, 1):
             at = file.name if len(documents) == 1 else f"{file.name}, document {number}"
             try:
                 found.append(_spec(document, at))
-            except UserError as fault:
-                wrong += fault.lines
+            except UserError as error:
+                problems += error.lines
     names = [(spec.project, spec.name) for spec in found]
     twice = sorted({name for project, name in names if names.count((project, name)) > 1})
-    wrong += [f"{name}: is the name of several of the pipelines; import one of them" for name in twice]
-    if wrong:
-        raise UserError(*wrong)
+    problems += [f"{name}: is the name of several of the pipelines; import one of them" for name in twice]
+    if problems:
+        raise UserError(*problems)
     return found
 
 
@@ -59,9 +59,9 @@ def _documents(file: Path) -> Iterator[Any]:
         raise UserError(f"{file.name}: {error} is set twice in one place; remove one of them") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
+        position = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it is not YAML"
-        raise UserError(f"{file.name}{where}: is neither JSON nor YAML: {problem}; correct it") from None
+        raise UserError(f"{file.name}{position}: is neither JSON nor YAML: {problem}; correct it") from None
     for one in made:
         if isinstance(one, list):
             yield from one
@@ -135,5 +135,5 @@ _OF_A_RUNNING_ONE = frozenset({"createdAt", "created_at", "recentError", "unclai
 
 
 def _line(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"]) or "spec"
-    return f"{where}: {error['msg'][0].lower()}{error['msg'][1:]}; see Pachyderm's pipeline specification"
+    key = ".".join(str(part) for part in error["loc"]) or "spec"
+    return f"{key}: {error['msg'][0].lower()}{error['msg'][1:]}; see Pachyderm's pipeline specification"

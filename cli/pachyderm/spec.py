@@ -210,8 +210,8 @@ class Spec(Part):
     @property
     def project(self) -> str:
         """The project of the pipeline, and of its inputs by default."""
-        named = self.pipeline.project
-        return (named.name if named else None) or DEFAULT_PROJECT
+        given = self.pipeline.project
+        return (given.name if given else None) or DEFAULT_PROJECT
 
     @property
     def writes(self) -> str:

@@ -51,8 +51,8 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
     if spec.input is None or spec.service is not None or spec.spout is not None or spec.tf_job is not None:
         made.notes.append(_no_stage(spec, repos))
         return made
-    if wrong := list(inputs.mistakes(spec.input)):
-        raise UserError(*(f"{spec.name}.{line}" for line in wrong))
+    if problems := list(inputs.find_problems(spec.input)):
+        raise UserError(*(f"{spec.name}.{line}" for line in problems))
     transform = spec.transform or Transform()
     made.notes += command.notes(spec)
     made.notes += unsupported.of_inputs(spec.name, "input", spec.input)
@@ -168,9 +168,9 @@ def _limits(spec: Spec, *, split: bool) -> Iterator[Note]:
     if spec.parallelism_spec and (spec.parallelism_spec.constant or 0) > _MOST_PARALLEL:
         problem = f"is {_MOST_PARALLEL:,} here, the most pods at once"
         yield Note(spec.name, "parallelismSpec.constant", problem, "nothing to do")
-    for field_of, asked in (("resourceRequests", spec.resource_requests), ("resourceLimits", spec.resource_limits)):
-        if asked and asked.memory and amounts.memory(asked.memory) is None:
-            problem = f"{asked.memory!r} is no size, and left out"
+    for field_of, resources in (("resourceRequests", spec.resource_requests), ("resourceLimits", spec.resource_limits)):
+        if resources and resources.memory and amounts.memory(resources.memory) is None:
+            problem = f"{resources.memory!r} is no size, and left out"
             yield Note(spec.name, f"{field_of}.memory", problem, "set resources.memoryGib")
 
 
@@ -190,18 +190,18 @@ def _reserved(spec: Spec) -> Iterator[Note]:
 
 def _gpus(spec: Spec) -> tuple[str, str, int]:
     """Where the spec asks for GPUs, their type and number."""
-    for field_of, asked in (("resourceLimits", spec.resource_limits), ("resourceRequests", spec.resource_requests)):
-        if asked and asked.gpu and asked.gpu.number:
-            return f"{field_of}.gpu", asked.gpu.type or GPU_RESOURCE, asked.gpu.number
+    for field_of, resources in (("resourceLimits", spec.resource_limits), ("resourceRequests", spec.resource_requests)):
+        if resources and resources.gpu and resources.gpu.number:
+            return f"{field_of}.gpu", resources.gpu.type or GPU_RESOURCE, resources.gpu.number
     return "", "", 0
 
 
 def _gpu(spec: Spec, choice: Choice) -> Iterator[Note]:
-    where, kind, _ = _gpus(spec)
-    if where and kind != GPU_RESOURCE:
-        yield Note(spec.name, f"{where}.type", f"{kind} is left out", "use NVIDIA's GPUs, with resources.gpus")
-    elif where and choice.queue is None:
-        yield Note(spec.name, where, "GPUs need a queue, and specs have none", "import with --queue, or set queue")
+    key, kind, _ = _gpus(spec)
+    if key and kind != GPU_RESOURCE:
+        yield Note(spec.name, f"{key}.type", f"{kind} is left out", "use NVIDIA's GPUs, with resources.gpus")
+    elif key and choice.queue is None:
+        yield Note(spec.name, key, "GPUs need a queue, and specs have none", "import with --queue, or set queue")
 
 
 def _accelerator(spec: Spec, choice: Choice) -> dict[str, Any]:

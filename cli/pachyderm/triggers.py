@@ -23,7 +23,7 @@ class Source:
     pipeline: str
     """The name in its spec."""
     leaf: Leaf
-    named: str
+    input_name: str
     """DATASET, or DATASET@BRANCH."""
 
     @property
@@ -42,8 +42,8 @@ class Source:
 def convert(sources: Sequence[Source], notes: list[Note]) -> dict[str, dict[str, Any]]:
     """The triggers of a pipeline with these inputs."""
     made: dict[str, dict[str, Any]] = {}
-    at_once = [one.named for one in sources if not one.trigger and not one.starts_none]
-    every = {one.named for one in sources}
+    at_once = [one.input_name for one in sources if not one.trigger and not one.starts_none]
+    every = {one.input_name for one in sources}
     if at_once:
         some = list(dict.fromkeys(at_once))
         made["new"] = {} if {*some} == every else {"datasets": some}
@@ -52,10 +52,10 @@ def convert(sources: Sequence[Source], notes: list[Note]) -> dict[str, dict[str,
             problem = "a run that another input starts reads the newest commit, in Pachyderm that of the last trigger"
             remedy = "read a branch that `tensorplane data rollback --branch` moves"
             notes.append(Note(source.pipeline, f"{source.leaf.at}.trigger", problem, remedy))
-        if source.trigger and source.named not in at_once:
+        if source.trigger and source.input_name not in at_once:
             for found in _conditions(source, source.trigger, notes):
                 if found not in made.values():
-                    made[unused(label(source.named), made)] = found
+                    made[unused(label(source.input_name), made)] = found
     if any("schedule" in one for one in made.values()):
         notes += [_starts_at_times(one) for one in sources if one.starts_none]
     return made
@@ -70,20 +70,20 @@ def _starts_at_times(source: Source) -> Note:
 
 def _starts_another(one: Source, source: Source) -> bool:
     """Whether an input starts runs of another one at other times than that one's own trigger."""
-    return not one.starts_none and (one.named, one.trigger) != (source.named, source.trigger)
+    return not one.starts_none and (one.input_name, one.trigger) != (source.input_name, source.trigger)
 
 
 def _conditions(source: Source, trigger: Trigger, notes: list[Note]) -> Iterator[dict[str, Any]]:
-    counted: Mapping[str, Any] = {"datasets": [source.named]}
+    common: Mapping[str, Any] = {"datasets": [source.input_name]}
     found: list[dict[str, Any]] = []
     if trigger.cron_spec:
         # Pachyderm heeds no other condition then.
         trigger = Trigger(cron_spec=trigger.cron_spec)
     if trigger.commits:
-        found.append({**counted, "versions": trigger.commits})
+        found.append({**common, "versions": trigger.commits})
     size = amounts.data(trigger.size) if trigger.size else None
     if size:
-        found.append({**counted, "mib": max(round(size / _MIB, 6), 1e-6)})
+        found.append({**common, "mib": max(round(size / _MIB, 6), 1e-6)})
     elif trigger.size:
         notes.append(_note(source, "size", f"{trigger.size!r} is no size, and left out", "set mib of the trigger"))
     for field, schedule in (("cronSpec", trigger.cron_spec), ("rateLimitSpec", trigger.rate_limit_spec)):
@@ -98,7 +98,7 @@ def _conditions(source: Source, trigger: Trigger, notes: list[Note]) -> Iterator
     if trigger.all and len(found) > 1:
         problem = "each condition starts runs by itself, not all together"
         notes.append(_note(source, "all", problem, "remove the triggers that are too early"))
-    yield from found or [dict(counted)]
+    yield from found or [dict(common)]
 
 
 def _note(source: Source, field: str, problem: str, remedy: str) -> Note:

@@ -13,7 +13,7 @@ from cli.pachyderm.spec import DEFAULT_PROJECT, Input, Part, Spec
 _NOTHING = "nothing to do"
 _NODES = "set resources.nodeGroup, whose taints the pods tolerate"
 
-WITHOUT_EQUAL: Mapping[str, tuple[str, str]] = {
+WITHOUT_COUNTERPART: Mapping[str, tuple[str, str]] = {
     "autoscaling": ("left out: there are pods only while there are parts to work on", _NOTHING),
     "datumSetSpec.number": (
         "left out: each part has a pod",
@@ -132,7 +132,7 @@ def notes(spec: Spec) -> Iterator[Note]:
             continue
         if known := _nearest(path):
             if _says_something(value):
-                yield Note(spec.name, known, *WITHOUT_EQUAL[known])
+                yield Note(spec.name, known, *WITHOUT_COUNTERPART[known])
         elif not any(f"{path}.".startswith(f"{one}.") for one in CONVERTED):
             yield Note(spec.name, path, "unknown, and left out", "compare it with Pachyderm's pipeline specification")
 
@@ -166,23 +166,23 @@ def _says_something(value: Any) -> bool:
 
 
 def _nearest(path: str) -> str | None:
-    return next((one for one in WITHOUT_EQUAL if f"{path}.".startswith(f"{one}.")), None)
+    return next((one for one in WITHOUT_COUNTERPART if f"{path}.".startswith(f"{one}.")), None)
 
 
 def _given(part: Part) -> Iterator[tuple[str, Any]]:
     """The paths of all values that are set, without those below a path of the table."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     for path, value in _leaves(part.model_dump(by_alias=True, exclude_none=True)):
         shown = _nearest(path) or path
-        if shown not in seen:
-            seen.add(shown)
+        if shown not in paths:
+            paths.add(shown)
             yield shown, value
 
 
 def _leaves(tree: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
         path = f"{at}{key}"
-        if isinstance(value, Mapping) and path not in WITHOUT_EQUAL:
+        if isinstance(value, Mapping) and path not in WITHOUT_COUNTERPART:
             yield from _leaves(value, f"{path}.")
         else:
             yield path, value

@@ -18,12 +18,12 @@ from components.cost import pods
 from components.cost.estimate import HOUR
 from components.node_groups.fleet import Fleet
 from components.queues.capacity import PodSet
-from workloads.pipeline.settings import AROUND, KEEPER, StageArgs
+from workloads.pipeline.settings import KEEPER, OVERHEAD, StageArgs
 
 _GIB = 2**30
 _UNIT = 100 * 2**20
 """Bytes of which Argo counts the seconds."""
-_EXECUTOR_BYTES = (AROUND.memory_gib - KEEPER.memory_gib) * _GIB
+_EXECUTOR_BYTES = (OVERHEAD.memory_gib - KEEPER.memory_gib) * _GIB
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ def _ran(run: Object, node: workflow.Node, now: datetime) -> float:
 
 def _pods(run: Object, stage: str, template: str, args: StageArgs | None) -> PodSet:
     """A pod of a template. Which GPUs it has, only the settings say."""
-    asked = stage_spec.requests(run, template)
-    sizes = {"cpus": asked.get("cpu", 0.0), "memory_gib": asked.get("memory", 0.0) / _GIB}
-    gpus = int(asked.get(GPU_RESOURCE, 0))
+    requested = stage_spec.requests(run, template)
+    sizes = {"cpus": requested.get("cpu", 0.0), "memory_gib": requested.get("memory", 0.0) / _GIB}
+    gpus = int(requested.get(GPU_RESOURCE, 0))
     of_program = args.program_resources if args and gpus else Resources()
     resources = of_program.model_copy(update={**sizes, "gpus": gpus})
     retried = args is None or args.retries > 0

@@ -36,10 +36,10 @@ class Stage:
         return [*found, f"{run.former} {of}: `reprocess: new` keeps their former results"] if run.former else found
 
     def plain(self) -> dict[str, Any]:
-        """Every fact, for programs."""
+        """Everything, for programs."""
         began = self.run.began and self.run.began.isoformat()
-        facts = {"eta_seconds": self.eta_seconds, "why_skipped": self.skipped, **asdict(self.cost)}
-        return {**asdict(self.run), **asdict(self.about), **facts, "began": began}
+        properties = {"eta_seconds": self.eta_seconds, "why_skipped": self.skipped, **asdict(self.cost)}
+        return {**asdict(self.run), **asdict(self.about), **properties, "began": began}
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,15 @@ class Details:
             yield reason, [stage.run.stage for stage in self.stages if stage.cost.missing == reason]
 
     def plain(self) -> dict[str, Any]:
-        """Every fact, for programs."""
+        """Everything, for programs."""
         created = self.run.created and self.run.created.isoformat()
-        facts = {"eta_seconds": self.eta_seconds, "usd": self.usd and asdict(self.usd)}
-        return {**asdict(self.run), **facts, "created": created, "stages": [stage.plain() for stage in self.stages]}
+        properties = {"eta_seconds": self.eta_seconds, "usd": self.usd and asdict(self.usd)}
+        return {
+            **asdict(self.run),
+            **properties,
+            "created": created,
+            "stages": [stage.plain() for stage in self.stages],
+        }
 
 
 def of(run: Object, others: Sequence[Object], prices: Prices, now: datetime) -> Details:

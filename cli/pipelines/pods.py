@@ -54,7 +54,7 @@ class PodOfStage:
 
 
 def of(api: Kube, run: Object, stage: str) -> list[PodOfStage]:
-    """The pods that there are, of each place from old to new."""
+    """The pods that there are, of each member from old to new."""
     found = [*_of_parts(api, run, stage), *_of_jobs(api, run, stage)]
     return sorted(found, key=lambda one: (*one.role_and_index, one.pod["metadata"]["creationTimestamp"]))
 

@@ -53,7 +53,7 @@ def of(run: Object, stage: str) -> StageSpec:
     """A stage of a run; without what only the templates know as long as Argo has not looked at the run."""
     templates = workflow.templates(run)
     tasks = (templates.get(pipeline_run.ENTRY) or {"dag": {"tasks": ()}})["dag"]["tasks"]
-    after = tuple(workflow.before(_named(tasks, f"{stage}-plan")))
+    after = tuple(workflow.before(_get(tasks, f"{stage}-plan")))
     text = ((templates.get(stage) or {}).get("metadata") or {}).get("annotations", {}).get(STAGE)
     if not text:
         return StageSpec(after)
@@ -93,5 +93,5 @@ def _split(one: Mapping[str, Any]) -> str:
     return f"batch of {one['batch']}" if one["batch"] else str(one["by"])
 
 
-def _named(things: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+def _get(things: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
     return next((one for one in things if one["name"] == name), {})

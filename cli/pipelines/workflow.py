@@ -111,7 +111,7 @@ def seconds(about: Mapping[str, Any], now: datetime) -> float | None:
     return ((end or now) - start).total_seconds() if start else None
 
 
-def said_by_argo(line: str) -> bool:
+def is_of_argo(line: str) -> bool:
     """Whether a line of a log is by Argo's executor, which starts a container's program."""
     return (line.startswith('time="') and " argo=true" in line) or line.startswith(_END_OF_ARGO)
 
@@ -156,7 +156,7 @@ def step_messages(run: Object, stage: str) -> dict[tuple[str, int], str]:
     return dict(sorted(found.items(), key=lambda item: line_order(item[0])))
 
 
-def line_order(place: tuple[str, int]) -> tuple[int, str, int]:
+def line_order(member: tuple[str, int]) -> tuple[int, str, int]:
     """Where the lines of a step, of a part or of a pod of a job come."""
-    role, index = place
+    role, index = member
     return (0 if role == "plan" else 2 + _STEPS_AFTER.index(role) if role in _STEPS_AFTER else 1, role, index)

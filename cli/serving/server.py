@@ -189,5 +189,5 @@ def one(access: Access, target: str) -> tuple[Server, str]:
     return first
 
 
-def _choose(wrong: str, names: Mapping[str, Any]) -> str:
-    return f"it has {', '.join(names) or 'none'}{did_you_mean(wrong, names)}"
+def _choose(name: str, names: Mapping[str, Any]) -> str:
+    return f"it has {', '.join(names) or 'none'}{did_you_mean(name, names)}"

@@ -44,15 +44,15 @@ def read(config_maps: Iterable[Object]) -> list[Job]:
     return [job for one in config_maps for job in _read(one)]
 
 
-def gone(kept: Iterable[Job], job_sets: Iterable[Object]) -> list[Job]:
+def gone(jobs: Iterable[Job], job_sets: Iterable[Object]) -> list[Job]:
     """Those of them that have no JobSet: one that is still there says more."""
     there = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in job_sets}
-    return [job for job in kept if (job.namespace, job.run) not in there]
+    return [job for job in jobs if (job.namespace, job.run) not in there]
 
 
-def newest(kept: Sequence[Job], namespace: str, name: str) -> Job | None:
+def newest(jobs: Sequence[Job], namespace: str, name: str) -> Job | None:
     """The one that a name means: a job's, a run's, or NAMESPACE/RUN."""
-    found = [job for job in kept if name in _names(job, namespace)]
+    found = [job for job in jobs if name in _names(job, namespace)]
     return max(found, key=_end, default=None)
 
 

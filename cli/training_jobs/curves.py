@@ -29,12 +29,12 @@ def points(lines: Iterable[str]) -> list[Point]:
     """The reports among these lines. After a restart, steps that were trained again replace the former ones."""
     found: dict[int, Point] = {}
     for line in lines:
-        facts = log_line.parse(line)
-        if "steps_per_second" not in facts or not facts.get("step", "").isdecimal():
+        values = log_line.parse(line)
+        if "steps_per_second" not in values or not values.get("step", "").isdecimal():
             continue
-        step = int(facts["step"])
+        step = int(values["step"])
         found = {at: point for at, point in found.items() if at < step}
-        found[step] = Point(step, decimal(facts.get("loss")), float(facts["steps_per_second"]))
+        found[step] = Point(step, decimal(values.get("loss")), float(values["steps_per_second"]))
     return list(found.values())
 
 

@@ -59,10 +59,10 @@ def list_jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequen
 def get_job(api: Kube, job_set: Object, now: datetime) -> Job:
     """The job of one JobSet, with what the cluster knows of it."""
     inside = f"{KUEUE}/namespaces/{job_set['metadata']['namespace']}"
-    facts = ClusterObjects(
+    objects = ClusterObjects(
         "", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads")
     )
-    (found,) = list_jobs([job_set], workloads.works(facts), api.items(f"{KUEUE}/resourceflavors"), now)
+    (found,) = list_jobs([job_set], workloads.works(objects), api.items(f"{KUEUE}/resourceflavors"), now)
     return found
 
 

@@ -39,7 +39,7 @@ def reading(
     of_job = spec["containers"][0]
     mounts = [each for each in of_job.get("volumeMounts") or () if _is_below(folder, each["mountPath"])]
     names = {each["name"] for each in mounts}
-    kept: Mapping[str, object] = {key: spec[key] for key in _COPIED_FIELDS if key in spec}
+    copied: Mapping[str, object] = {key: spec[key] for key in _COPIED_FIELDS if key in spec}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -54,7 +54,7 @@ def reading(
             "annotations": _metadata(template, "annotations"),
         },
         "spec": {
-            **kept,
+            **copied,
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "volumes": [_TMP, *(each for each in spec.get("volumes") or () if each["name"] in names)],

@@ -1,7 +1,7 @@
 """CEL rules for pod templates: whether the pods fit the nodes of the flavors that Kueue may assign to them.
 
-A quota is a number of GPUs, on any node. For a flavor with a topology, Kueue looks for nodes with room. For other
-flavors, it would admit a pod with 8 GPUs to nodes with 4: the pod stays pending and holds the quota.
+A quota is a number of GPUs, on any node. For a flavor with a topology, Kueue looks for nodes with free capacity. For
+other flavors, it would admit a pod with 8 GPUs to nodes with 4: the pod stays pending and holds the quota.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,10 +109,10 @@ def _fits(by_node: bool) -> str:
 def _gpus(spec: str) -> str:
     """Number of GPUs that a pod's spec requests."""
     number = f"quantity(string(part[?'{GPU_RESOURCE}'].orValue('0'))).asInteger()"
-    asked = f"[one.?resources.?limits, one.?resources.?requests].map(part, {number}).max()"
+    requested = f"[one.?resources.?limits, one.?resources.?requests].map(part, {number}).max()"
     return (
-        f"[{spec}.containers.map(one, {asked}).sum(),"
-        f" ([0] + {spec}.?initContainers.orValue([]).map(one, {asked})).max()].max()"
+        f"[{spec}.containers.map(one, {requested}).sum(),"
+        f" ([0] + {spec}.?initContainers.orValue([]).map(one, {requested})).max()].max()"
     )
 
 

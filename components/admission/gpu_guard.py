@@ -32,7 +32,7 @@ QUOTA = "gpus"
 """Name of the ResourceQuota of each namespace of the stack."""
 DEFAULTS = ("default", "defaultRequest")
 """What a LimitRange gives containers; the API server fills them from `max` and `min`."""
-COUNTED = tuple(sorted({accelerator.resource for accelerator in ACCELERATORS.values()}))
+RESOURCES = tuple(sorted({accelerator.resource for accelerator in ACCELERATORS.values()}))
 """The resources that settings request, and ResourceQuotas count."""
 OWNER = "metadata.?ownerReferences.orValue([]).filter(owner, owner.?controller.orValue(false))"
 """The owner that controls an object, in CEL."""
@@ -84,7 +84,7 @@ def limit(
     Kubernetes counts all GPUs under one resource name; the queues distinguish them. It limits nothing while `action` is
     `warn`.
     """
-    hard = {f"requests.{resource}": str(most.get(resource, 0)) for resource in COUNTED}
+    hard = {f"requests.{resource}": str(most.get(resource, 0)) for resource in RESOURCES}
     return k8s.core.v1.ResourceQuota(
         f"{owner}-gpus",
         metadata={"name": QUOTA, "namespace": namespace, "labels": labels(owner, "queue")},
@@ -101,7 +101,7 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
         # An account is no secret. Of Deployments and Jobs, their number is what the settings declare.
         f" && {senders.of_kubernetes('replicaset', 'job')} && ({senders.owned('ReplicaSet')} || {senders.owned('Job')})"
         # ResourceQuotas count no others.
-        f" && !{asks('dyn(object).spec', but=COUNTED)}"
+        f" && !{asks('dyn(object).spec', but=RESOURCES)}"
     )
     waits, waited, claims = _gated("object"), _gated("oldObject"), _claims("dyn(object).spec")
     # Pods that other operators create are not of an admitted job, even with Kueue's label.
@@ -114,10 +114,10 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
     gated = [waits] if spaces.admits_pods else []
     # Kueue has counted the RuntimeClass, and templates of claims, as they were when it admitted the job. The one of a
     # stack knows no device class, so that it only admits templates without devices.
-    counted = f"!({_some(_overhead('dyn(object).spec'))}{f' || {claims}' if spaces.only_job_sets else ''})"
+    unchanged = f"!({_some(_overhead('dyn(object).spec'))}{f' || {claims}' if spaces.only_job_sets else ''})"
     given = " || ".join([*gated, f"({admitted})", f"({declared})"])
-    made = f"({given}) && {counted}" if spaces.kinds else declared
-    kept = f"(!{waited} || {waits} || variables.byController)" if spaces.kinds else "true"
+    made = f"({given}) && {unchanged}" if spaces.kinds else declared
+    waits_on = f"(!{waited} || {waits} || variables.byController)" if spaces.kinds else "true"
     was_admitted = f"dyn(oldObject).metadata.?labels[?'{ADMITTED}'].hasValue()"
     # With a second owner, it would outlive its Job.
     stays = " && ".join(
@@ -126,7 +126,7 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
     free = f"variables.byController || {senders.of_kubernetes('generic-garbage-collector')}"
     validations = [
         {
-            "expression": f"request.operation == 'UPDATE' ? {kept} : ({made})",
+            "expression": f"request.operation == 'UPDATE' ? {waits_on} : ({made})",
             "message_expression": f"'{DEVICES}: {_advice(spaces)}'",
         },
         {

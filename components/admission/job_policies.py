@@ -121,17 +121,17 @@ def deletions(spaces: Spaces) -> dict[str, Any]:
     admitted = f"({_admitted(_templates('oldObject'))}).exists(one, one != '')"
     # The collector deletes what another object owns, as its finalizers say. Jobs of JobSets that Kueue evicted, which
     # are not labelled any more, would start again.
-    asked = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
-    kept = f"request.kind.kind == 'JobSet' ? {asked} || {admitted} : !variables.byController && {admitted}"
+    with_gpus = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
+    protected = f"request.kind.kind == 'JobSet' ? {with_gpus} || {admitted} : !variables.byController && {admitted}"
     # JobSet would make the Job again, beside pods that still end.
-    of_job_set = f"request.kind.kind == 'Job' && {senders.owned('JobSet', 'oldObject')} && {asked}"
+    of_job_set = f"request.kind.kind == 'Job' && {senders.owned('JobSet', 'oldObject')} && {with_gpus}"
     theirs = senders.of_kubernetes("generic-garbage-collector", "namespace", "ttl-after-finished")
     return {
         "match_constraints": matched({"jobset.x-k8s.io": ["jobsets"], "batch": ["jobs"]}, ["DELETE"]),
         "variables": [senders.by_controller(spaces)],
         "validations": [
             {
-                "expression": f"!({orphans}) || !({kept})",
+                "expression": f"!({orphans}) || !({protected})",
                 "message": "propagationPolicy: pods of an admitted job end with it; delete it without --cascade=orphan",
             },
             {

@@ -59,19 +59,20 @@ def of_teams() -> list[dict[str, str]]:
     pods = f"{_JOBS}.map(job, {count}[0] * [1, {count}[1]].max()).sum() <= {MOST_PODS}"
     return [
         {
-            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(grace)}",
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_or_unchanged(grace)}",
             "message": (
                 f"spec.terminationGracePeriodSeconds: pods with GPUs may take up to {MOST_GRACE} seconds to end, since"
                 f" they hold their GPUs meanwhile; set {MOST_GRACE} or less in the pod templates"
             ),
         },
         {
-            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(f'{few} && {pods}')}",
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_or_unchanged(f'{few} && {pods}')}",
             "message": f"spec.replicatedJobs: a JobSet has at most {MOST_PODS} pods; set fewer replicas or parallelism",
         },
         {
             "expression": (
-                f"{_FREE} || !({_JOB_SET}) || {_kept('dyn(object).spec.?volumeClaimPolicies.orValue([]).size() == 0')}"
+                f"{_FREE} || !({_JOB_SET}) || "
+                f"{_or_unchanged('dyn(object).spec.?volumeClaimPolicies.orValue([]).size() == 0')}"
             ),
             "message": (
                 "spec.volumeClaimPolicies: members of a team create no PersistentVolumeClaims; mount one that the"
@@ -79,14 +80,14 @@ def of_teams() -> list[dict[str, str]]:
             ),
         },
         {
-            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(replaced)}",
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_or_unchanged(replaced)}",
             "message": (
                 "spec.podReplacementPolicy: pods with GPUs that are asked to end would hold them beside their"
                 f" replacements; set Failed in the Jobs, or terminationGracePeriodSeconds to {_GRACE} or less"
             ),
         },
         {
-            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(selected)}",
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_or_unchanged(selected)}",
             "message": "spec.manualSelector: a Job would replace pods that it no longer selects; remove it",
         },
         {
@@ -169,9 +170,9 @@ def _no_finalizers(spaces: Spaces) -> dict[str, str]:
 def _keeps_queue() -> dict[str, str]:
     """The Jobs of a JobSet that was evicted still have the label of admitted ones."""
     old, new = priority.label("oldObject", QUEUE_LABEL), priority.label("object", QUEUE_LABEL)
-    asked = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
+    with_gpus = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
     return {
-        "expression": f"{_FREE} || !({_JOB_SET}) || oldObject == null || {old} == '' || {new} != '' || !{asked}",
+        "expression": f"{_FREE} || !({_JOB_SET}) || oldObject == null || {old} == '' || {new} != '' || !{with_gpus}",
         "message": f"metadata.labels: a JobSet with GPUs keeps the label {QUEUE_LABEL}; delete it, and create another",
     }
 
@@ -219,6 +220,6 @@ def _templates(thing: str) -> str:
     return f"dyn({thing}).spec.replicatedJobs.map(job, job.template.spec.template)"
 
 
-def _kept(rule: str) -> str:
+def _or_unchanged(rule: str) -> str:
     """A rule, or a JobSet from before that stays as it is."""
     return f"({rule} || (oldObject != null && {same('spec.replicatedJobs')}))"

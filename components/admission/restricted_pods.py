@@ -30,8 +30,8 @@ def _everywhere(part: str, rule: str) -> str:
 
 def _without_host(part: str, *handlers: str) -> str:
     """A rule about a probe or handler: it has no host, so that it connects to the pod itself."""
-    asked = ", ".join(f"one.?{part}.?{handler}" if handler else f"one.?{part}" for handler in handlers)
-    return _each(f"[{asked}].all(it, it.?httpGet.?host.orValue('') == '' && it.?tcpSocket.?host.orValue('') == '')")
+    fields = ", ".join(f"one.?{part}.?{handler}" if handler else f"one.?{part}" for handler in handlers)
+    return _each(f"[{fields}].all(it, it.?httpGet.?host.orValue('') == '' && it.?tcpSocket.?host.orValue('') == '')")
 
 
 _POD, _ONE = "template.spec.?securityContext", "one.?securityContext"

@@ -35,11 +35,13 @@ def rules(namespaces: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _rule(expression: str, holds_for: str) -> dict[str, Any]:
-    said = f"{{{{ $labels.lease }}}} in {{{{ $labels.namespace }}}} has not done its work for {FAILING_MINUTES} minutes"
+    summary = (
+        f"{{{{ $labels.lease }}}} in {{{{ $labels.namespace }}}} has not done its work for {FAILING_MINUTES} minutes"
+    )
     return {
         "alert": "AgentNotWorking",
         "expr": expression,
         "for": holds_for,
         "labels": {"severity": "warning"},
-        "annotations": {"summary": f"{said}. `tensorplane status` says what that means."},
+        "annotations": {"summary": f"{summary}. `tensorplane status` says what that means."},
     }

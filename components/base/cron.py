@@ -97,11 +97,11 @@ def fields(schedule: str) -> list[tuple[int, ...] | None]:
     """
     parts = MACROS.get(schedule, schedule).split()
     found = [tuple(sorted(set(_values(field, part)))) for field, part in zip(_FIELDS, parts, strict=True)]
-    either = not any(_has_star(parts[place]) for place in _DAY_PLACES)
-    listed = _DAY_PLACES if either else ()
+    either = not any(_has_star(parts[position]) for position in _DAY_PLACES)
+    day_fields = _DAY_PLACES if either else ()
     return [
-        None if len(one) > field.high - field.low and place not in listed else one
-        for place, (field, one) in enumerate(zip(_FIELDS, found, strict=True))
+        None if len(one) > field.high - field.low and position not in day_fields else one
+        for position, (field, one) in enumerate(zip(_FIELDS, found, strict=True))
     ]
 
 

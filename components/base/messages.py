@@ -1,4 +1,4 @@
-"""The messages of pydantic's errors: what is wrong with a value of the settings, and what to do."""
+"""The messages of pydantic's errors: the problem of a value of the settings, and what to do."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ _FIRST_SENTENCE = re.compile(r"(.+?)(?:\.(?= )|\.?$)")
 
 
 def describe(detail: ErrorDetails, location: Location) -> str:
-    """What is wrong with a value, and what to do."""
+    """The problem of a value, and what to do."""
     if describe_type := _DESCRIBE.get(detail["type"]):
         return describe_type(detail, location)
     allowed = _ALLOWED.get(detail["type"])
@@ -207,7 +207,7 @@ def _refused(detail: ErrorDetails, location: Location) -> str:
 
 def join_all(names: list[str], word: str) -> str:
     """All of them, as a sentence has them."""
-    return some(names, word, named=len(names))
+    return some(names, word, most=len(names))
 
 
 NO_MAP = ("model_type", "model_attributes_type")

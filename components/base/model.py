@@ -269,7 +269,7 @@ RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValid
 
 def each_once(values: tuple[str, ...]) -> tuple[str, ...]:
     """Refuses a list that names something twice, which clouds and Kubernetes refuse or count twice."""
-    if repeated := next((one for place, one in enumerate(values) if one in values[:place]), None):
+    if repeated := next((one for index, one in enumerate(values) if one in values[:index]), None):
         refuse(f"each value once, not {repeated} twice")
     return values
 

@@ -44,7 +44,7 @@ VOLUME = "tensorplane:index:Volume"
 
 
 def too_new(version: float | None) -> str | None:
-    """Why facts of this version cannot be read; None for those that can."""
+    """Why outputs of this version cannot be read; None for those that can."""
     if version is None or version <= VERSION:
         return None
     return (

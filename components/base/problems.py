@@ -188,19 +188,19 @@ def root_causes(shape: Sequence[Problem], found: Iterable[Problem]) -> list[Prob
     unread = KeySet(path for cause in shape for path in (cause.path, *cause.suggestions))
     # Settings of one map are checked against each other.
     among = {cause.among for cause in shape if cause.among}
-    kept: list[Problem] = []
+    roots: list[Problem] = []
     reported, concluded = KeySet(), KeySet()
     for problem in found:
         from_shape = problem.path[:-1] in among or unread.overlaps((problem.path, *problem.given))
         if from_shape or reported.overlaps(problem.given):
             continue
         # A problem is omitted only for one that stays, so that at least one is reported.
-        for other in [each for each in kept if _follows(each, problem)] if concluded.overlaps([problem.path]) else ():
-            kept.remove(other)
+        for other in [each for each in roots if _follows(each, problem)] if concluded.overlaps([problem.path]) else ():
+            roots.remove(other)
             _count(other, reported.remove, concluded.remove)
-        kept.append(problem)
+        roots.append(problem)
         _count(problem, reported.add, concluded.add)
-    return _join_by_cause(kept)
+    return _join_by_cause(roots)
 
 
 def _count(problem: Problem, report: Callable[[Key], None], conclude: Callable[[Key], None]) -> None:
@@ -254,5 +254,5 @@ def group_by(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
 
 def also_affects(names: Sequence[str]) -> str:
     """The end of a line on a problem that these names have, too; empty if there are none."""
-    named = ", ".join(names) if len(names) <= _MOST_SINGLE + 1 else some(names, "and")
-    return f"; also affects {named}" if names else ""
+    text = ", ".join(names) if len(names) <= _MOST_SINGLE + 1 else some(names, "and")
+    return f"; also affects {text}" if names else ""

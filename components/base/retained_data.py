@@ -44,15 +44,15 @@ def misfits(claim: Object, volume: Object, unset_class: str) -> Iterator[str]:
 
     `unset_class`: the VolumeAttributesClass that is equivalent to none.
     """
-    asked, has = claim["spec"], volume["spec"]
-    size, capacity = asked["resources"]["requests"].get("storage", "0"), has["capacity"].get("storage", "0")
+    spec, has = claim["spec"], volume["spec"]
+    size, capacity = spec["resources"]["requests"].get("storage", "0"), has["capacity"].get("storage", "0")
     if exact(size) > exact(capacity):
         yield f"it has {capacity}, but the claim requests {size}"
-    if lacking := sorted(set(asked.get("accessModes") or ()) - set(has.get("accessModes") or ())):
+    if lacking := sorted(set(spec.get("accessModes") or ()) - set(has.get("accessModes") or ())):
         yield f"it does not support {', '.join(lacking)}"
-    if (wanted := asked.get("storageClassName")) is not None and wanted != has.get("storageClassName", ""):
+    if (wanted := spec.get("storageClassName")) is not None and wanted != has.get("storageClassName", ""):
         yield f"its StorageClass is {has.get('storageClassName') or 'none'}, not {wanted or 'none'}"
-    ours, its = asked.get("volumeAttributesClassName"), has.get("volumeAttributesClassName")
+    ours, its = spec.get("volumeAttributesClassName"), has.get("volumeAttributesClassName")
     if ours != its and not (its is None and ours == unset_class):
         yield f"its VolumeAttributesClass is {its or 'none'}, not {ours or 'none'} (another mirror)"
 

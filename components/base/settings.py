@@ -37,7 +37,7 @@ class Settings:
     tree: dict[str, Any]
     secret: frozenset[Key] = frozenset()
     """Paths of encrypted values, which are never shown."""
-    wrong: tuple[str, ...] = ()
+    key_problems: tuple[str, ...] = ()
     """Problems of the file outside the tree, one line each."""
     file: str = ""
     """Name of the stack's file; empty for the settings of the running stack."""
@@ -53,17 +53,17 @@ class Settings:
         """The settings of the running stack."""
         # The SDK has no public way to list the keys, but unknown keys must be reported.
         stored = {**pulumi_config.get_config_env(), **pulumi_config.CONFIG.get()}
-        tree, wrong = _own(dict(sorted(stored.items())))
-        wrong += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
+        tree, found = _own(dict(sorted(stored.items())))
+        found += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
         concealed = {key: tree[key] for key in tree if pulumi_config.is_config_secret(f"{stack_file.PROJECT}:{key}")}
         clear = _own(_in_clear())[0] if concealed else {}
-        return cls(tree, frozenset(_not_in(clear, concealed)), wrong, folder=Path())
+        return cls(tree, frozenset(_not_in(clear, concealed)), found, folder=Path())
 
     @classmethod
     def of_file(cls, file: StackFile) -> "Settings":
         """The settings in a stack's file, with ENCRYPTED in place of encrypted values."""
-        tree, wrong = _own(file.config)
-        wrong += _of_providers(file.config)
+        tree, found_problems = _own(file.config)
+        found_problems += _of_providers(file.config)
         allowed = ("config", *_OTHER_KEYS)
         ignored = f"Pulumi ignores this key; allowed are {', '.join(allowed)}"
         unknown = _once((key, f"{ignored}{did_you_mean(key, allowed)}") for key in file.others if key not in allowed)
@@ -71,7 +71,7 @@ class Settings:
         rewritten = {_own_path(at): text for at, text in file.rewritten.items()}
         found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.problems)
         secret = frozenset(stack_file.encrypted(tree))
-        return cls(tree, secret, (*unknown, *wrong), file.name, found, rewritten, file.folder)
+        return cls(tree, secret, (*unknown, *found_problems), file.name, found, rewritten, file.folder)
 
     def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileProblem]]:
         """The problems of the tree, and those of the file, without those that say the same again.
@@ -79,12 +79,12 @@ class Settings:
         Of a value that is misread, the tree's problem says what is taken instead; of a key, it is about another text.
         """
         keys = {each.key for each in self.file_problems if each.key}
-        kept = [problem for problem in found if problems.below(problem.path, keys) is None]
-        at = {problem.path for problem in kept}
-        around = {path[:length] for path in at for length in range(1, len(path) + 1)}
+        others = [problem for problem in found if problems.below(problem.path, keys) is None]
+        at = {problem.path for problem in others}
+        parents = {path[:length] for path in at for length in range(1, len(path) + 1)}
         # A problem at the value, below it, where it stands for a map, or of the map or list that it is in.
-        told = [each for each in self.file_problems if not (each.value in around or each.value[:-1] in at)]
-        return kept, told
+        lines = [each for each in self.file_problems if not (each.value in parents or each.value[:-1] in at)]
+        return others, lines
 
     def declares_nothing(self) -> str:
         """Why an update must not continue because nothing is declared; else empty."""
@@ -119,19 +119,19 @@ def _own_path(at: Key) -> Key:
 
 def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The project's own settings without their prefix, and problems of other prefixes."""
-    tree, wrong = {}, []
+    tree, found = {}, []
     for key, stored in config.items():
         prefix, _, name = key.partition(":")
         if prefix == stack_file.PROJECT:
             tree[name] = _parsed(stored)
         elif prefix not in (_ENGINE, *_PROVIDERS):
             near = did_you_mean(prefix, [stack_file.PROJECT, _ENGINE]).replace("?", f":{name}?")
-            wrong.append((key, f"nothing reads a setting with this prefix; correct it{near}"))
-    return tree, tuple(_once(wrong, lambda key: key.partition(":")[0]))
+            found.append((key, f"nothing reads a setting with this prefix; correct it{near}"))
+    return tree, tuple(_once(found, lambda key: key.partition(":")[0]))
 
 
 def _once(found: Iterable[tuple[str, str]], alike: Callable[[str], str] | None = None) -> list[str]:
-    """Keys and what is wrong with them, a line each; many with one text, or that are alike, are one."""
+    """Keys and their problems, a line each; many with one text, or that are alike, are one."""
     return [
         f"{problems.legible(key)}: {text}{problems.also_affects([problems.legible(other) for other, _ in others])}"
         for (key, text), *others in problems.group_by(found, lambda pair: alike(pair[0]) if alike else pair[1])

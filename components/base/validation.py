@@ -1,6 +1,6 @@
-"""Validates settings as a model: pydantic's errors as problems, and corrections of unambiguous mistakes.
+"""Validates settings as a model: pydantic's errors as problems, and corrections of unambiguous ones.
 
-A stack with such a mistake is still refused, but without problems that follow from it.
+A stack with such a problem is still refused, but without problems that follow from it.
 """
 
 import copy
@@ -55,7 +55,7 @@ def validate(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
 
 
 def _correct(tree: dict[str, Any], location: Location, detail: ErrorDetails) -> Key | None:
-    """Correct the mistake in the tree. Returns the corrected key, or None if the intention is ambiguous."""
+    """Correct the problem in the tree. Returns the corrected key, or None if the intention is ambiguous."""
     *parents, last = location.path
     node: Any = tree
     for key in parents:
@@ -110,14 +110,14 @@ def problems_of(
         if detail["type"] == "extra_forbidden"
         for key in location.suggestions
     }
-    around = {location.path[:-1] for _, location in located_errors}
+    parents = {location.path[:-1] for _, location in located_errors}
     elsewhere = {location.path for detail, location in located_errors if _moved_setting(detail, location)}
     joined = _problems_of_maps(each for each in located_errors if each[1].path not in elsewhere)
     found: dict[Key, Problem] = {}
     for detail, location in located_errors:
         if detail["type"] == "missing" and (location.path in suggested or location.is_foreign()):
             continue
-        if detail["type"] == "too_short" and location.path in around:
+        if detail["type"] == "too_short" and location.path in parents:
             # Invalid items are reported, not a list that is too short without them.
             continue
         problem = (
@@ -219,9 +219,9 @@ def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Proble
 
     Values with a problem in `found` are skipped, because the model has another value there.
     """
-    wrong = {problem.path for problem in found}
+    paths = {problem.path for problem in found}
     for path, written in rewritten.items():
-        value = None if below(path, wrong) else _field(model, path)
+        value = None if below(path, paths) else _field(model, path)
         if isinstance(value, str):
             kind = "boolean" if isinstance(stack_file.resolve(written), bool) else "number"
             yield Problem(path, f"Pulumi turns the {kind} {legible(written)} into {value}; quote it")
@@ -235,9 +235,9 @@ def empty(model: Model, tree: Mapping[str, Any], found: Collection[Problem]) -> 
 
     With another default, `null` has a meaning. Keys with a problem in `found` are skipped.
     """
-    wrong = {problem.path for problem in found}
+    paths = {problem.path for problem in found}
     for path in _nulls(tree):
-        parent = None if below(path, wrong) else _field(model, path[:-1])
+        parent = None if below(path, paths) else _field(model, path[:-1])
         if isinstance(parent, Model) and any(
             path[-1] == (info.alias or name) and info.default is None and not info.is_required()
             for name, info in type(parent).model_fields.items()

@@ -23,7 +23,7 @@ class Cluster(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`platform`: the stack that has the cluster and its node groups; None: this one."""
-        registered = _facts(args, fleet if platform is None else None)
+        registered = _outputs(args, fleet if platform is None else None)
         super().__init__(outputs.CLUSTER, name, dict(registered), opts)
         inside = pulumi.ResourceOptions(parent=self)
         if platform is None:
@@ -47,8 +47,8 @@ class Cluster(pulumi.ComponentResource):
         )
 
 
-def _facts(args: ClusterArgs, fleet: Fleet | None) -> outputs.Cluster:
-    """Facts about the cluster and its node groups for policies; nothing about nodes without node groups."""
+def _outputs(args: ClusterArgs, fleet: Fleet | None) -> outputs.Cluster:
+    """Outputs of the cluster and its node groups for policies; nothing about nodes without node groups."""
     cluster = outputs.Cluster(kind=args.kind, factsVersion=outputs.VERSION)
     if fleet is None or not fleet.groups:
         return cluster

@@ -26,7 +26,7 @@ class Effect:
 class Effects:
     """Effects of updates of one cloud's resources."""
 
-    node_pool: str
+    node_group: str
     """Type of a node group's resource, whose replacement deletes all of its nodes."""
     replaced: str
     """Regular expression for the start of the path of a property whose change replaces the group, as documented. Only
@@ -38,6 +38,6 @@ class Effects:
     rules: tuple[Effect, ...]
     lost: Mapping[str, str] = field(default_factory=dict)
     """Types of resources whose deletion loses more than the resource, and what."""
-    of_pool: Mapping[str, str] = field(default_factory=dict)
+    of_group: Mapping[str, str] = field(default_factory=dict)
     """Types of children of a node group's resource that are replaced with it, and the property that names what only
     the new group has. Only comparisons without the cloud's provider read it."""

@@ -42,8 +42,8 @@ class Existing(ClusterArgs):
     def cluster_properties(self) -> ClusterProperties:
         # Spot nodes have the cloud's taints, regardless of who created the cluster.
         spot = next((kind.node_traits.spot_taints for kind in self.kinds() if kind.catalog == self.machines), ())
-        site = super().cluster_properties
-        return replace(site, cloud=self.machines, traits=replace(site.traits, spot_taints=spot))
+        own = super().cluster_properties
+        return replace(own, cloud=self.machines, traits=replace(own.traits, spot_taints=spot))
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         for name, shape in groups.items():

@@ -1,1 +1,1 @@
-"""Estimates of what a stack costs, at the list prices of the catalog. Pure: settings and facts in, dollars out."""
+"""Estimates of what a stack costs, at the list prices of the catalog. Pure: settings and outputs in, dollars out."""

@@ -84,12 +84,12 @@ class Part:
 
 def of_quotas(queue: str, parts: Iterable[Part]) -> Estimate:
     """The estimate of one queue."""
-    asked = list(parts)
+    several = list(parts)
     figures = {
-        OWNED: _total((part.nodes, part.owned) for part in asked),
-        BORROWED: _total((part.nodes, part.borrowed) for part in asked),
+        OWNED: _total((part.nodes, part.owned) for part in several),
+        BORROWED: _total((part.nodes, part.borrowed) for part in several),
     }
-    unknown = [part.flavor for part in asked if not part.nodes and (any(part.owned) or any(part.borrowed))]
+    unknown = [part.flavor for part in several if not part.nodes and (any(part.owned) or any(part.borrowed))]
     missing = f"the price of flavor {', '.join(unknown)} is unknown" if unknown else ""
     return Estimate("queue", queue, figures, missing)
 

@@ -17,16 +17,18 @@ def of(pods: Iterable[PodSet], fleet: Fleet) -> Usd | None:
         known = [node for node in nodes if node]
         if not nodes or len(known) < len(nodes):
             return None
-        asked = each.resources
-        total += price.of_pods(each.count, known, cpus=asked.cpus, memory_gib=asked.memory_gib, accelerators=asked.gpus)
+        resources = each.resources
+        total += price.of_pods(
+            each.count, known, cpus=resources.cpus, memory_gib=resources.memory_gib, accelerators=resources.gpus
+        )
     return total
 
 
 def run(name: str, pods: Iterable[PodSet], fleet: Fleet) -> Estimate:
     """What a training job's run costs per hour, while all its pods run."""
-    asked = list(pods)
-    hourly = of(asked, fleet)
-    return Estimate("run", name, {HOUR: hourly}, missing="" if hourly else _missing(asked, fleet))
+    several = list(pods)
+    hourly = of(several, fleet)
+    return Estimate("run", name, {HOUR: hourly}, missing="" if hourly else _missing(several, fleet))
 
 
 def lasting(estimate: Estimate, seconds: float | None) -> Estimate:

@@ -42,7 +42,7 @@ def _now(metric: str, selector: str, *by: str) -> str:
     return f"max by ({', '.join(by)}) ({metric}{{{selector}}})"
 
 
-def _counted(metric: str, selector: str, *by: str) -> str:
+def _count(metric: str, selector: str, *by: str) -> str:
     """The increase of a counter in the window. A series that began within the window counts from 0: Kueue exports a
     counter after its first event, and `increase` ignores the first value."""
     series = f"{metric}{{{selector}}}"
@@ -54,7 +54,7 @@ def _counted(metric: str, selector: str, *by: str) -> str:
 
 
 def _quantile(share: float, histogram: str, selector: str, *by: str) -> str:
-    return f"histogram_quantile({share:g}, {_counted(f'{histogram}_bucket', selector, 'le', *by)})"
+    return f"histogram_quantile({share:g}, {_count(f'{histogram}_bucket', selector, 'le', *by)})"
 
 
 def _short(promql: str, **labels: str) -> str:
@@ -97,7 +97,7 @@ _USED = _now("kueue_cluster_queue_resource_usage", _GPUS, "cluster_queue", "flav
 _QUOTA = _now("kueue_cluster_queue_nominal_quota", _GPUS, "cluster_queue", "flavor")
 _BORROWED = f"clamp_min({_USED} - {_QUOTA}, 0)"
 _UNUSED = f"clamp_min({_QUOTA} - {_USED}, 0)"
-_PREEMPTED = _counted("kueue_preempted_workloads_total", _PREEMPTING, "preempting_cluster_queue", "reason")
+_PREEMPTED = _count("kueue_preempted_workloads_total", _PREEMPTING, "preempting_cluster_queue", "reason")
 
 _OVERVIEW = (
     Panel(
@@ -236,7 +236,7 @@ _STOPPED = (
         "Jobs evicted in the window, by queue and reason: Preempted, PodsReadyTimeout, Deactivated, …",
         (
             Query(
-                _by_queue(_counted("kueue_evicted_workloads_total", _QUEUES, "cluster_queue", "reason")),
+                _by_queue(_count("kueue_evicted_workloads_total", _QUEUES, "cluster_queue", "reason")),
                 "{{queue}}: {{reason}}",
             ),
         ),

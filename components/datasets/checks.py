@@ -68,8 +68,8 @@ def _together(datasets: Mapping[str, DatasetArgs]) -> Iterator[Problem]:
     for name, args in datasets.items():
         mine = args.folder(name)
         others = ((other, one.folder(other)) for other, one in datasets.items() if one.volume == args.volume)
-        for other, around in others:
-            if mine.startswith(f"{around}/") or (mine == around and other < name):
-                reason = f"{mine} is in the folder of dataset {other} ({around}); use a folder of its own"
+        for other, outer in others:
+            if mine.startswith(f"{outer}/") or (mine == outer and other < name):
+                reason = f"{mine} is in the folder of dataset {other} ({outer}); use a folder of its own"
                 yield Problem(("datasets", name, "path"), reason, given=(("datasets", other),))
                 break

@@ -34,8 +34,8 @@ class Plugin(GpuRuntimeArgs):
         for name, shape in fleet.groups.items():
             if not brings.divided and sharing.is_divided(shape):
                 reason = f"on cluster kind {cluster.kind} only the GPU Operator configures MIG"
-                where = ("nodeGroups", name, "sharing")
-                yield Problem(where, f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
+                path = ("nodeGroups", name, "sharing")
+                yield Problem(path, f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
 
     def _check_simulated(self, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.feature_discovery:

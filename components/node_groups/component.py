@@ -1,4 +1,4 @@
-"""The component of a node group: its facts, and the parent of its cloud resources."""
+"""The component of a node group: its outputs, and the parent of its cloud resources."""
 
 import pulumi
 
@@ -13,16 +13,16 @@ class NodeGroup(pulumi.ComponentResource):
 
     def __init__(self, shape: Shape, opts: pulumi.ResourceOptions) -> None:
         self.shape = shape
-        super().__init__(outputs.NODE_GROUP, shape.name, dict(_facts(shape)), opts)
+        super().__init__(outputs.NODE_GROUP, shape.name, dict(_outputs(shape)), opts)
 
     def done(self, native: pulumi.Resource | None = None) -> None:
         """Marks the component as complete."""
         self.native = native
-        self.register_outputs(encrypted.concealed(dict(_facts(self.shape))))
+        self.register_outputs(encrypted.concealed(dict(_outputs(self.shape))))
 
 
-def _facts(shape: Shape) -> outputs.NodeGroup:
-    """Facts for policies: plain values, known before any resource exists."""
+def _outputs(shape: Shape) -> outputs.NodeGroup:
+    """Outputs for policies: plain values, known before any resource exists."""
     accelerator, args = shape.accelerator, shape.args
     return outputs.NodeGroup(
         accelerator=accelerator.name if accelerator else NO_ACCELERATOR,

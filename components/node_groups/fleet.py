@@ -107,15 +107,15 @@ class Fleet:
         return any(shape.args.sharing for shape in self.groups.values())
 
 
-def of(settings: Mapping[str, NodeGroupArgs], site: ClusterProperties) -> tuple[Fleet, list[Problem]]:
+def of(settings: Mapping[str, NodeGroupArgs], cluster: ClusterProperties) -> tuple[Fleet, list[Problem]]:
     """The fleet of all valid groups, and every problem."""
     found: list[Problem] = []
     shapes: dict[str, Shape] = {}
     for name, args in settings.items():
-        shape, problems = resolve(name, args, site)
+        shape, problems = resolve(name, args, cluster)
         found += problems
         if shape:
             shapes[name] = shape
     fleet = Fleet(shapes, unresolved=frozenset(settings) - set(shapes))
-    together = fleet_checks.find_problems(fleet.groups, is_new=bool(site.cloud), unresolved=bool(fleet.unresolved))
+    together = fleet_checks.find_problems(fleet.groups, is_new=bool(cluster.cloud), unresolved=bool(fleet.unresolved))
     return fleet, [*found, *together]

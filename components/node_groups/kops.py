@@ -34,10 +34,10 @@ def find_problems(
         yield Problem(("nodeGroups",), "no node groups are declared; declare one per InstanceGroup")
     by_arch = {shape.machine.arch: name for name, shape in groups.items() if shape.machine}
     if image and len(by_arch) > 1:
-        listed = " and ".join(f"{arch} ({name})" for arch, name in sorted(by_arch.items()))
+        architectures = " and ".join(f"{arch} ({name})" for arch, name in sorted(by_arch.items()))
         yield Problem(
             ("nodeGroups",),
-            f"the groups have {listed}, and --image fits one architecture; omit --image to use kops' own images",
+            f"the groups have {architectures}, and --image fits one architecture; omit --image to use kops' own images",
         )
     if runtime == "plugin" and any(shape.accelerator for shape in groups.values()):
         reason = "kops already installs a device plugin with the driver; use kind present, or operator to install both"

@@ -81,12 +81,15 @@ def plugin_config(args: NodeGroupArgs) -> str:
     return "whole"
 
 
-def own_taints(args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties) -> Iterator[Taint]:
+def own_taints(args: NodeGroupArgs, accelerator: Accelerator | None, cluster: ClusterProperties) -> Iterator[Taint]:
     if accelerator:
         yield Taint(
-            accelerator.resource, "present", "NoSchedule", by_cloud=accelerator.resource in site.traits.automatic_taints
+            accelerator.resource,
+            "present",
+            "NoSchedule",
+            by_cloud=accelerator.resource in cluster.traits.automatic_taints,
         )
     if args.spot:
         yield Taint(SPOT, "true", "NoSchedule", spot=True)
-        yield from site.traits.spot_taints
-    yield from site.traits.taints
+        yield from cluster.traits.spot_taints
+    yield from cluster.traits.taints

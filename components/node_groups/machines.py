@@ -14,32 +14,32 @@ def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelera
         return None, []
     if accelerator := catalog.ACCELERATORS.get(args.accelerator):
         return accelerator, []
-    where = (*path, "accelerator")
+    at = (*path, "accelerator")
     if gone := catalog.WITHDRAWN.get(args.accelerator.lower()):
-        return None, [Problem(where, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
+        return None, [Problem(at, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
     near = did_you_mean(args.accelerator, catalog.ACCELERATORS)
-    return None, [Problem(where, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
+    return None, [Problem(at, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
 
 
 def fitting(
-    path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties
+    path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cluster: ClusterProperties
 ) -> tuple[tuple[Machine, ...], list[Problem]]:
     """The machines that fit, the preferred one first."""
     if args.accelerator and not accelerator:
         return (), []
-    if site.cloud is None:
-        return (), list(_without_catalog(path, args, site))
+    if cluster.cloud is None:
+        return (), list(_without_catalog(path, args, cluster))
     if args.machine is None and accelerator is None:
         return (), [Problem(path, "neither accelerator nor machine is set; set one of them")]
-    if args.machine and (wrong := _unusable(path, args, accelerator, site.cloud)):
-        return (), [wrong]
+    if args.machine and (problem := _unusable(path, args, accelerator, cluster.cloud)):
+        return (), [problem]
     if accelerator is None:
-        found = catalog.machine(site.cloud, args.machine or "")
+        found = catalog.machine(cluster.cloud, args.machine or "")
         return ((found,) if found else ()), []
-    fitting = catalog.offers(site.cloud, accelerator.name, args.per_node)
+    fitting = catalog.offers(cluster.cloud, accelerator.name, args.per_node)
     if not fitting:
-        return (), [_no_offer(path, args, accelerator, site.cloud, site.kind)]
-    return _preferred(path, args, accelerator, site.cloud, site.region, fitting)
+        return (), [_no_offer(path, args, accelerator, cluster.cloud, cluster.kind)]
+    return _preferred(path, args, accelerator, cluster.cloud, cluster.region, fitting)
 
 
 def _preferred(
@@ -63,9 +63,9 @@ def _preferred(
     return (*chosen, *(m for m in fitting if m.name != args.machine)), []
 
 
-def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: ClusterProperties) -> Iterator[Problem]:
+def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, cluster: ClusterProperties) -> Iterator[Problem]:
     if args.machine:
-        reason = f"cluster kind {site.kind} has no machine types; remove it"
+        reason = f"cluster kind {cluster.kind} has no machine types; remove it"
         yield Problem((*path, "machine"), reason, given=(("cluster",),))
     if args.accelerator is None and args.per_node != 1:
         yield Problem(
@@ -78,18 +78,18 @@ def _unusable(
     path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cloud: Cloud
 ) -> Problem | None:
     """Problems of a machine that is unknown, withdrawn, or has another number of accelerators."""
-    name, where = args.machine or "", (*path, "machine")
+    name, at = args.machine or "", (*path, "machine")
     if gone := catalog.WITHDRAWN_MACHINES.get(name):
-        return Problem(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
+        return Problem(at, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
     found = catalog.machine(cloud, name)
     if found is None:
         near = did_you_mean(name, catalog.machine_names(cloud))
-        return Problem(where, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
-    asked = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
-    if asked != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
+        return Problem(at, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
+    per_node = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
+    if per_node != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
         has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"
         remedy = f"set it to {found.count}" if found.count else "remove it"
-        return Problem((*path, "perNode"), f"perNode is {asked} but {name} has {has}; {remedy}")
+        return Problem((*path, "perNode"), f"perNode is {per_node} but {name} has {has}; {remedy}")
     return None
 
 
@@ -97,16 +97,16 @@ def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerat
     counts = catalog.counts(cloud, accelerator.name)
     if counts:
         nearest = min(counts, key=lambda count: (abs(count - args.per_node), count))
-        listed = ", ".join(map(str, counts))
+        choices = ", ".join(map(str, counts))
         reason = (
-            f"no machine of {kind} has {args.per_node} {accelerator.name}; choose one of {listed} (nearest: {nearest})"
+            f"no machine of {kind} has {args.per_node} {accelerator.name}; choose one of {choices} (nearest: {nearest})"
         )
         return Problem((*path, "perNode"), reason)
     sellers = [other for other in catalog.clouds() if catalog.counts(other, accelerator.name)]
-    where = f"; {', '.join(sellers)} have it" if sellers else ""
+    offers = f"; {', '.join(sellers)} have it" if sellers else ""
     return Problem(
         (*path, "accelerator"),
-        f"{kind} has no machine with {accelerator.name}{where}{_nearest_accelerator(accelerator, cloud)}",
+        f"{kind} has no machine with {accelerator.name}{offers}{_nearest_accelerator(accelerator, cloud)}",
     )
 
 

@@ -35,19 +35,19 @@ def keeping_off(shape: Shape, interruptible: bool) -> str:
     return f"taint {taint.key}, tolerated with nodeGroup: {shape.name}" if taint else ""
 
 
-def tolerated_taints(shape: Shape, gpus: int, interruptible: bool, *, named: bool = False) -> set[tuple[str, str]]:
+def tolerated_taints(shape: Shape, gpus: int, interruptible: bool, *, by_name: bool = False) -> set[tuple[str, str]]:
     """Key and effect of the group's taints that a pod tolerates without naming the group.
 
     Those from the settings are tolerated by pods that name the group.
     """
-    found = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, named))
+    found = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, by_name))
     return {(taint.key, taint.effect) for taint in found}
 
 
-def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, named: bool) -> bool:
+def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, by_name: bool) -> bool:
     if shape.accelerator and taint.key == shape.accelerator.resource:
         return bool(gpus)
     if taint.key == SIMULATED:
         # A pod without GPUs and node group must really run, which only the real node does.
-        return named or bool(gpus)
+        return by_name or bool(gpus)
     return taint.spot and interruptible

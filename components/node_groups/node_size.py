@@ -44,14 +44,14 @@ def like_a_machine(shape: Shape) -> NodeSize:
 
 
 def holds(pods: Iterable[tuple[Resources, int]], shape: Shape) -> bool:
-    """Whether one node of the group has room for these pods, as far as known."""
-    asked = list(pods)
-    gpus = sum(each.gpus * count for each, count in asked)
+    """Whether one node of the group holds these pods, as far as known."""
+    several = list(pods)
+    gpus = sum(each.gpus * count for each, count in several)
     if gpus > shape.resources.get(shape.accelerator.resource if shape.accelerator else GPU_RESOURCE, 0):
         return False
     size = None if is_chosen_by_cloud(shape) else of(shape)
-    cpus = sum(quantities.millicores(each.cpus) * count for each, count in asked)
-    memory = sum(quantities.mebibytes(each.memory_gib) * count for each, count in asked)
+    cpus = sum(quantities.millicores(each.cpus) * count for each, count in several)
+    memory = sum(quantities.mebibytes(each.memory_gib) * count for each, count in several)
     return size is None or (cpus <= size.cpus * 1000 and memory <= size.memory_gib * 1024)
 
 

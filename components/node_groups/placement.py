@@ -73,7 +73,7 @@ def tolerated(fleet: Fleet, resources: Resources, *, interruptible: bool) -> set
     """Key and effect of each taint that a pod tolerates."""
     taints = {accelerator_taint(resource_of(resources.accelerators))} if resources.gpus else set()
     if shape := fleet.groups.get(resources.node_group or ""):
-        taints |= tolerated_taints(shape, resources.gpus, interruptible, named=True)
+        taints |= tolerated_taints(shape, resources.gpus, interruptible, by_name=True)
         taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
     else:
         for request in requested(resources):

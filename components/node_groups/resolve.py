@@ -12,26 +12,26 @@ from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 
 
-def resolve(name: str, args: NodeGroupArgs, site: ClusterProperties) -> tuple[Shape | None, list[Problem]]:
+def resolve(name: str, args: NodeGroupArgs, cluster: ClusterProperties) -> tuple[Shape | None, list[Problem]]:
     """The group's shape and the problems of its settings. No shape without a machine."""
     path = ("nodeGroups", name)
-    found = [*group.counts(path, args), *label_checks.labels(path, args, site.traits.label_domains)]
+    found = [*group.counts(path, args), *label_checks.labels(path, args, cluster.traits.label_domains)]
     accelerator, problems = machines.accelerator_of(path, args)
-    fitting, more = machines.fitting(path, args, accelerator, site)
+    fitting, more = machines.fitting(path, args, accelerator, cluster)
     if accelerator is None and fitting and fitting[0].accelerator:
         accelerator = catalog.ACCELERATORS[fitting[0].accelerator]
     found += [
         *problems,
         *more,
-        *group.sold(path, args, fitting, site),
+        *group.sold(path, args, fitting, cluster),
         # Without a machine it is unknown what would be shared.
-        *(group.sharing(path, args, accelerator, site) if accelerator or not (problems or more) else ()),
-        *group.capacity(path, args, site),
-        *label_checks.taints(path, args, labels.own_taints(args, accelerator, site), site.traits.taint_domains),
+        *(group.sharing(path, args, accelerator, cluster) if accelerator or not (problems or more) else ()),
+        *group.capacity(path, args, cluster),
+        *label_checks.taints(path, args, labels.own_taints(args, accelerator, cluster), cluster.traits.taint_domains),
     ]
     if problems or more:
         return None, found
-    shape = _shape(name, args, accelerator, fitting, site)
+    shape = _shape(name, args, accelerator, fitting, cluster)
     return shape, [*found, *group.name(path, shape)]
 
 
@@ -40,11 +40,13 @@ def _shape(
     args: NodeGroupArgs,
     accelerator: Accelerator | None,
     fitting: tuple[Machine, ...],
-    site: ClusterProperties,
+    cluster: ClusterProperties,
 ) -> Shape:
     machine = fitting[0] if fitting else None
     per_node = (machine.count if machine else args.per_node) if accelerator else 0
-    price = catalog.price(site.cloud, machine, site.region) if site.cloud and machine and site.region else None
+    price = (
+        catalog.price(cluster.cloud, machine, cluster.region) if cluster.cloud and machine and cluster.region else None
+    )
     hourly_usd = (price.spot if args.spot else price.on_demand) if price else None
     return Shape(
         name=name,
@@ -54,21 +56,26 @@ def _shape(
         accelerator=accelerator,
         per_node=per_node,
         labels={**labels.own_labels(name, args, accelerator), **dict(sorted(args.labels.items()))},
-        taints=(*labels.own_taints(args, accelerator, site), *(Taint(t.key, t.value, t.effect) for t in args.taints)),
+        taints=(
+            *labels.own_taints(args, accelerator, cluster),
+            *(Taint(t.key, t.value, t.effect) for t in args.taints),
+        ),
         hourly_usd=hourly_usd,
         resources={accelerator.resource: per_node * _pods_per_accelerator(args, accelerator)} if accelerator else {},
         price_date="" if hourly_usd is None or not price else (price.spot_date if args.spot else price.date) or "",
-        price_missing=_price_missing(args, machine, site) if hourly_usd is None else "",
-        selector={site.traits.class_label: name} if site.traits.class_label and args.provisioner == "automatic" else {},
+        price_missing=_price_missing(args, machine, cluster) if hourly_usd is None else "",
+        selector={cluster.traits.class_label: name}
+        if cluster.traits.class_label and args.provisioner == "automatic"
+        else {},
     )
 
 
-def _price_missing(args: NodeGroupArgs, machine: Machine | None, site: ClusterProperties) -> str:
+def _price_missing(args: NodeGroupArgs, machine: Machine | None, cluster: ClusterProperties) -> str:
     if machine is None:
-        return f"cluster kind {site.kind} has no catalog of machines"
-    if not site.region:
+        return f"cluster kind {cluster.kind} has no catalog of machines"
+    if not cluster.region:
         return "the region of the machines is not declared"
-    return f"the catalog has no {'spot' if args.spot else 'on-demand'} price of {machine.name} in {site.region}"
+    return f"the catalog has no {'spot' if args.spot else 'on-demand'} price of {machine.name} in {cluster.region}"
 
 
 def _pods_per_accelerator(args: NodeGroupArgs, accelerator: Accelerator) -> int:

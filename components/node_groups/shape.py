@@ -63,8 +63,8 @@ class Shape:
         """The price of one node, to be shared between pods; None if the catalog has none."""
         if self.hourly_usd is None or self.machine is None:
             return None
-        counted = self.resources.get(self.accelerator.resource) if self.accelerator else None
-        return NodePrice(self.hourly_usd, self.machine.vcpus, self.machine.memory_gib, counted or self.per_node)
+        gpus = self.resources.get(self.accelerator.resource) if self.accelerator else None
+        return NodePrice(self.hourly_usd, self.machine.vcpus, self.machine.memory_gib, gpus or self.per_node)
 
     @property
     def hourly_usd_max(self) -> float | None:

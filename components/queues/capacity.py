@@ -42,10 +42,13 @@ class PodSet:
     @property
     def each(self) -> Amount:
         """Requests of one pod."""
-        asked = self.resources
-        cpus, memory_gib = quantities.millicores(asked.cpus) / 1000, quantities.mebibytes(asked.memory_gib) / 1024
-        is_gpu = catalog.resource_of(asked.accelerators) == catalog.GPU_RESOURCE
-        return Amount(cpus, memory_gib, asked.gpus if is_gpu else 0)
+        resources = self.resources
+        cpus, memory_gib = (
+            quantities.millicores(resources.cpus) / 1000,
+            quantities.mebibytes(resources.memory_gib) / 1024,
+        )
+        is_gpu = catalog.resource_of(resources.accelerators) == catalog.GPU_RESOURCE
+        return Amount(cpus, memory_gib, resources.gpus if is_gpu else 0)
 
 
 @dataclass(frozen=True)
@@ -178,17 +181,17 @@ def _times(most: Amount, each: Amount, limit: int) -> int:
 
 
 def _lets_in(flavor: Flavor, pods: PodSet, fleet: Fleet) -> bool:
-    asked = pods.resources
+    resources = pods.resources
     if flavor.name == ANY:
         return True
-    if flavor.is_gpu != bool(asked.gpus):
+    if flavor.is_gpu != bool(resources.gpus):
         return False
-    group = fleet.groups.get(asked.node_group or "")
+    group = fleet.groups.get(resources.node_group or "")
     if group:
         return flavor.name == group.flavor
-    if asked.accelerators and not any(map(flavor.has_accelerator, asked.accelerators)):
+    if resources.accelerators and not any(map(flavor.has_accelerator, resources.accelerators)):
         return False
-    if flavor.shared and (pods.together or asked.gpus > 1):
+    if flavor.shared and (pods.together or resources.gpus > 1):
         return False
-    tolerated = placement.tolerated(fleet, asked, interruptible=pods.interruptible)
-    return asked.gpus <= flavor.per_pod and all((taint.key, taint.effect) in tolerated for taint in flavor.taints)
+    tolerated = placement.tolerated(fleet, resources, interruptible=pods.interruptible)
+    return resources.gpus <= flavor.per_pod and all((taint.key, taint.effect) in tolerated for taint in flavor.taints)

@@ -152,8 +152,8 @@ def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detai
     holders = {queue: count for queue, count in held.items() if count}
     largest = max(holders, key=lambda queue: holders[queue])
     parts = ", ".join(f"{queue} {count:g}" for queue, count in holders.items())
-    room = most - (total - holders[largest])
-    remedy = f"set {room:g} or less here" if room > 0 else "lower them"
+    rest = most - (total - holders[largest])
+    remedy = f"set {rest:g} or less here" if rest > 0 else "lower them"
     reason = f"the queues' quotas are {total:g} {unit} ({parts}), but the node groups have at most {most:g}"
     at = ("queues", largest, key, *([detail] if detail else []))
     others = tuple(("queues", queue) for queue in holders)
@@ -216,11 +216,11 @@ def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Problem]:
 
 def _circle(name: str, cohorts: Mapping[str, CohortArgs]) -> list[str]:
     """The cycle of parents that contains this cohort; empty if there is none."""
-    around = [name]
-    while (parent := cohorts[around[-1]].parent) is not None and parent in cohorts:
-        if parent in around:
-            return [*around, parent] if parent == name else []
-        around.append(parent)
+    chain = [name]
+    while (parent := cohorts[chain[-1]].parent) is not None and parent in cohorts:
+        if parent in chain:
+            return [*chain, parent] if parent == name else []
+        chain.append(parent)
     return []
 
 

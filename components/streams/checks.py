@@ -19,12 +19,12 @@ def find_problems(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: 
     yield from _one_each(streams)
     for name, args in streams.items():
         broker = args.broker_on(cluster)
-        wrong = [*_clients(name, args), *_broker(name, args, broker, cluster)]
-        yield from wrong
+        found = [*_clients(name, args), *_broker(name, args, broker, cluster)]
+        yield from found
         if broker and _is_on(broker, cluster):
             yield from _volume(name, args, broker, volumes, cluster)
-            if not wrong:
-                yield from _room(name, args, broker, volumes)
+            if not found:
+                yield from _capacity(name, args, broker, volumes)
 
 
 def notes(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> Iterator[Note]:
@@ -65,8 +65,8 @@ def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: C
         )
         return
     yield from broker.check(at)
-    if broker.storage_class and (wrong := storage_class_names.find_problem(broker.storage_class, cluster)):
-        yield Problem((*at, "brokers", "storageClass"), wrong, given=(("cluster",),))
+    if broker.storage_class and (problem := storage_class_names.find_problem(broker.storage_class, cluster)):
+        yield Problem((*at, "brokers", "storageClass"), problem, given=(("cluster",),))
     yield from broker.check_names(args, path)
     for topic, settings in args.topics.items():
         yield from settings.check((*path, "topics", topic), broker.count)
@@ -120,15 +120,15 @@ def _alone(name: str, volume: str, args: VolumeArgs) -> Iterator[Problem]:
             yield Problem(("volumes", volume, key), f"{reason}; remove it", given=(("streams", name),))
 
 
-def _room(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -> Iterator[Problem]:
+def _capacity(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -> Iterator[Problem]:
     """Problem of a volume that is too small for the topics' retention."""
     volume = volumes.get(args.volume) if args.volume and broker.on_the_volume else None
-    kept = sum(topic.partitions * (topic.retention_gib or 0) for topic in args.topics.values())
+    retained = sum(topic.partitions * (topic.retention_gib or 0) for topic in args.topics.values())
     # In addition to retained records, each partition has an active segment.
-    if args.volume and volume and kept >= volume.size_gib:
+    if args.volume and volume and retained >= volume.size_gib:
         reason = (
-            f"{volume.size_gib:.12g} is not enough for the {kept:.12g} GiB that stream {name} keeps; set more "
-            f"than {kept:.12g}"
+            f"{volume.size_gib:.12g} is not enough for the {retained:.12g} GiB that stream {name} keeps; set more "
+            f"than {retained:.12g}"
         )
         yield Problem(("volumes", args.volume, "sizeGib"), reason, given=(("streams", name),))
 

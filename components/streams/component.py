@@ -56,8 +56,8 @@ def streams_of(
     autoscaled: bool,
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Stream]:
-    """`depends_on`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has KEDA
-    for workloads."""
+    """`depends_on`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has
+    KEDA for workloads."""
     return {
         name: Stream(
             name,

@@ -22,11 +22,11 @@ def declare(teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions) -> dict
 
 
 def _namespace(name: str, retain: bool, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
-    kept = pulumi.ResourceOptions(protect=retain, retain_on_delete=retain)
+    retained = pulumi.ResourceOptions(protect=retain, retain_on_delete=retain)
     made = k8s.core.v1.Namespace(
         name,
         metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},
-        opts=pulumi.ResourceOptions.merge(opts, kept),
+        opts=pulumi.ResourceOptions.merge(opts, retained),
     )
     name_of: pulumi.Output[str] = made.metadata["name"]
     return name_of

@@ -99,7 +99,7 @@ _MODE_ABBREVIATIONS: Mapping[AccessMode, str] = {"ReadWriteOnce": "RWO", "ReadWr
 
 
 def _mirrors(row: Capabilities) -> Iterator[str]:
-    yield from (f"`{where}`: {how}" for where, how in row.mirror.items())
+    yield from (f"`{target}`: {how}" for target, how in row.mirror.items())
     if row.failover:
         yield row.failover
     if row.volsync:

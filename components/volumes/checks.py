@@ -26,8 +26,8 @@ def find_problems(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster
     yield from shared_names(volumes, cluster)
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
-        wrong = _of_volume(name, args, declared, cluster)
-        yield from wrong if args.backend else caused_by_default(("volumes", name, "backend"), wrong)
+        found = _of_volume(name, args, declared, cluster)
+        yield from found if args.backend else caused_by_default(("volumes", name, "backend"), found)
 
 
 def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
@@ -38,8 +38,8 @@ def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: Cluster
         reason = f"{backend.kind} requires cluster kind {only}, but the cluster is {cluster.kind}; use another backend"
         yield Problem((*at, "backend"), reason, given=(("cluster", "kind"),))
         return
-    wrong = list(_modes(at, args, backend, cluster))
-    yield from wrong or _read_only(name, args, declared, backend)
+    found = list(_modes(at, args, backend, cluster))
+    yield from found or _read_only(name, args, declared, backend)
     yield from _size(at, args, backend)
     yield from _lacking(at, args, backend, cluster)
     yield from checks.find_problems(name, args, declared, cluster, _able_to_mirror(args, cluster))
@@ -124,7 +124,7 @@ def _size(at: Key, args: VolumeArgs, backend: Backend) -> Iterator[Problem]:
 def _lacking(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) -> Iterator[Problem]:
     """Requested features that the backend does not support; the message names backends that do."""
     source = args.source
-    asked = (
+    features = (
         (("snapshots",), "snapshot", args.snapshots is not None),
         (("snapshots", "group"), "group_snapshot", args.snapshots is not None and args.snapshots.group is not None),
         (("from", "snapshot"), "snapshot", source is not None and source.snapshot is not None),
@@ -135,7 +135,7 @@ def _lacking(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) 
         (("quota",), "quota", args.quota),
         (("cache",), "cache", args.cache is not None),
     )
-    for key, feature, wanted in asked:
+    for key, feature, wanted in features:
         if wanted and getattr(backend.capabilities, feature) is None:
             able = _have([kind for kind, row in rows().items() if getattr(row, feature)], cluster)
             reason = f"backend {backend.kind} does not support {capabilities.FEATURES[feature]}; {able}"
@@ -216,10 +216,10 @@ def _copied(name: str, args: VolumeArgs, declared: Declared) -> Iterator[Problem
 
 def _origins(name: str, declared: Declared) -> Iterator[str]:
     """The volume that this one clones, then the volume that that one clones, and so on."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     here: str | None = name
-    while here and here not in seen:
-        seen.add(here)
+    while here and here not in visited:
+        visited.add(here)
         args = declared.get(here)
         here = args.source.volume if args and args.source else None
         if here:
@@ -258,8 +258,8 @@ def rows() -> dict[str, Capabilities]:
 def _have(kinds: list[str], cluster: ClusterArgs) -> str:
     """Which backends can, as a remedy: those on this kind of cluster, else those on others."""
     if here := [kind for kind in kinds if _is_on(cluster, kind)]:
-        return f"use {_listed(here)}"
-    elsewhere = f" (on other clusters: {_listed(kinds)})" if kinds else ""
+        return f"use {_kinds_text(here)}"
+    elsewhere = f" (on other clusters: {_kinds_text(kinds)})" if kinds else ""
     return f"no backend on cluster kind {cluster.kind} does{elsewhere}"
 
 
@@ -269,7 +269,7 @@ def _is_on(cluster: ClusterArgs, kind: str) -> bool:
     return cluster.kind in clusters if clusters is not None else not cluster.storage_is_its_own
 
 
-def _listed(kinds: list[str]) -> str:
+def _kinds_text(kinds: list[str]) -> str:
     *others, last = kinds
     return f"{', '.join(others)} or {last}" if others else last
 

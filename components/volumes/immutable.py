@@ -21,9 +21,9 @@ def hook() -> pulumi.ResourceHook:
     def before(args: pulumi.ResourceHookArgs) -> None:
         # Other resources of a volume may inherit the claim's hooks.
         if args.type == _CLAIM and (
-            wrong := list(find_problems(args.name, args.old_inputs or {}, args.new_inputs or {}))
+            problems := list(find_problems(args.name, args.old_inputs or {}, args.new_inputs or {}))
         ):
-            raise RuntimeError("; ".join(wrong))
+            raise RuntimeError("; ".join(problems))
 
     options = pulumi.ResourceHookOptions(on_dry_run=True)
     return pulumi.ResourceHook("what never changes of a volume", before, options)
@@ -35,8 +35,8 @@ def find_problems(name: str, old: Object, new: Object) -> Iterator[str]:
     origin, wanted = before.get("dataSource"), after.get("dataSource")
     if wanted and wanted != origin:
         yield (f"tensorplane:volumes.{name}.from: is {wanted.get('name')}, but volume {name} already exists; {REMEDY}")
-    has, asked = (_size(spec) for spec in (before, after))
-    if has and asked and asked < has:
+    has, will = (_size(spec) for spec in (before, after))
+    if has and will and will < has:
         yield f"tensorplane:volumes.{name}.sizeGib: {cannot_shrink(name, has)}"
 
 

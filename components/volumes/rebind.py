@@ -70,9 +70,9 @@ def rebind(claim: Mapping[str, Any], reach: Callable[[], Kube]) -> str | None:
     if volume is None:
         return None
     found = str(volume["metadata"]["name"])
-    if wrong := list(retained_data.misfits(claim, volume, UNMIRRORED)):
+    if misfits := list(retained_data.misfits(claim, volume, UNMIRRORED)):
         raise RuntimeError(
-            f"volume {name}: PersistentVolume {found} has its earlier data, but {' and '.join(wrong)}; "
+            f"volume {name}: PersistentVolume {found} has its earlier data, but {' and '.join(misfits)}; "
             f"declare the volume as it was, or deploy it once with retain: false to start empty"
         )
     api.patch(f"{_VOLUMES}/{found}", retained_data.reserved(claim, volume), JSON_PATCH)

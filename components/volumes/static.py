@@ -13,11 +13,11 @@ from components.volumes.backend import Request
 def claim(
     request: Request,
     opts: pulumi.ResourceOptions,
-    where: "k8s.core.v1.PersistentVolumeSpecArgsDict",
+    volume_spec: "k8s.core.v1.PersistentVolumeSpecArgsDict",
     *,
     depends_on: Sequence[pulumi.Resource] = (),
 ) -> "k8s.core.v1.PersistentVolumeClaim":
-    """The PersistentVolume and its claim. `where`: its source and mount options.
+    """The PersistentVolume and its claim. `volume_spec`: its source and mount options.
 
     Kubernetes cannot resize such storage; `sizeGib` only matches claim and volume.
     """
@@ -33,7 +33,7 @@ def claim(
             "namespace": request.namespace.name,
             "name": request.name,
         },
-        **where,
+        **volume_spec,
     }
     volume = k8s.core.v1.PersistentVolume(
         name,

@@ -36,11 +36,11 @@ def find_problems(
                 yield unknown_name(at, "volume", name, declared)
             elif name in records:
                 yield Problem(at, f"volume {name} has the records of a stream, which only its broker mounts; remove it")
-            elif (args := declared[name]) and (wrong := _wrong(name, args, access, declared, cluster)):
-                yield Problem(at, wrong, given=given)
+            elif (args := declared[name]) and (problem := _find_problem(name, args, access, declared, cluster)):
+                yield Problem(at, problem, given=given)
 
 
-def _wrong(
+def _find_problem(
     name: str, args: VolumeArgs, access: Access, declared: Mapping[str, VolumeArgs | None], cluster: ClusterArgs
 ) -> str:
     """Why a team cannot have a volume, with a remedy; empty if it can."""
@@ -70,11 +70,11 @@ def declare(
 
     `namespaces`: those of the teams. `stack`: the stack's namespace.
     """
-    shared = sorted({name for asked in teams.values() for name in asked})
+    shared = sorted({name for accesses in teams.values() for name in accesses})
     own = {name: _bound(volumes[name], stack, opts) for name in shared}
     made: dict[str, dict[str, pulumi.Resource]] = {team: {} for team in teams}
-    for team, asked in teams.items():
-        for name, access in asked.items():
+    for team, accesses in teams.items():
+        for name, access in accesses.items():
             after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[volumes[name].claim]))
             made[team][name] = _claim(team, namespaces[team], volumes[name], own[name], access, stack=stack, opts=after)
     return made

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from core.times import duration
 
 _PREFIX = "tensorplane: "
-_FACT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
+_PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
 
 
 def parse(line: str) -> dict[str, str]:
-    """The facts of a line by name; none if the library did not print it."""
+    """The values of a line by name; none if the library did not print it."""
     if not line.startswith(_PREFIX):
         return {}
-    return {name: _value(word) for name, word in _FACT.findall(line.removeprefix(_PREFIX))}
+    return {name: _value(word) for name, word in _PAIR.findall(line.removeprefix(_PREFIX))}
 
 
 def newest(lines: Sequence[str]) -> str:

@@ -108,37 +108,37 @@ def has_unprotected(export: _Object) -> bool:
 
 def find_risks(
     steps: Iterable[Step],
-    asked: Acknowledged = _NONE_ACKNOWLEDGED,
+    acknowledged: Acknowledged = _NONE_ACKNOWLEDGED,
     *,
     export: Callable[[], _Object] | None = None,
-    facts: Callable[[], ClusterVolumes] = ClusterVolumes,
+    cluster: Callable[[], ClusterVolumes] = ClusterVolumes,
 ) -> tuple[Risk, ...]:
     """What the steps of a preview put at risk; what stops the update comes first.
 
-    Of the volumes that go, `export` is what `pulumi stack export` prints, and `facts` what their cluster knows; both
+    Of the volumes that go, `export` is what `pulumi stack export` prints, and `cluster` what their cluster knows; both
     are asked only if there are any.
     """
     planned = list(steps)
-    losses = dict(_losses(planned, export, facts))
-    found = [asked.judged(text, *loss.split(" ", 1)) for loss, text in losses.items()]
+    losses = dict(_losses(planned, export, cluster))
+    found = [acknowledged.judged(text, *loss.split(" ", 1)) for loss, text in losses.items()]
     found += _changes(planned)
-    found += asked.unused(losses)
+    found += acknowledged.unused(losses)
     return tuple(sorted(found, key=lambda risk: not risk.stops))
 
 
 def _losses(
-    steps: list[Step], export: Callable[[], _Object] | None, facts: Callable[[], ClusterVolumes]
+    steps: list[Step], export: Callable[[], _Object] | None, cluster: Callable[[], ClusterVolumes]
 ) -> Iterator[tuple[str, str]]:
     """Each loss as `kind name`, with a line about it. An update of protected data is refused by the engine itself."""
     gone = [step for step in steps if step["op"] in _OPERATIONS and not (step.get("old") or {}).get("protect")]
     claims = [step for step in gone if _OF_VOLUME in step["urn"]]
     state = {one["urn"]: one for one in _resources(export())} if claims and export else {}
-    known = facts() if claims else ClusterVolumes()
+    known = cluster() if claims else ClusterVolumes()
     for step in sorted(claims, key=lambda each: str(each["urn"])):
         resource = state.get(step["urn"]) or step.get("old") or {}
         if not resource.get("protect"):
             name = str(step["urn"]).rpartition("::")[2]
-            line = _line(resource, name, _OPERATIONS[step["op"]], known, seen=export is not None)
+            line = _line(resource, name, _OPERATIONS[step["op"]], known, has_state=export is not None)
             yield f"{step['op']}Volume {name}", line
     for step in gone:
         if _is_of_team(step["urn"]):
@@ -177,28 +177,28 @@ def _resources(export: _Object) -> Iterator[_Object]:
     yield from (one for one in export["deployment"].get("resources") or () if not one.get("delete"))
 
 
-def _line(resource: Mapping[str, Any], name: str, what: str, facts: ClusterVolumes, *, seen: bool) -> str:
+def _line(resource: Mapping[str, Any], name: str, what: str, cluster: ClusterVolumes, *, has_state: bool) -> str:
     requested = resource["inputs"]["spec"]["resources"]["requests"].get("storage", "0")
     amount = f"{size(size_bytes(requested))} requested"
-    if name in facts.used:
-        amount += f", {size(facts.used[name])} used"
-    claim = facts.claims.get(name, {})
+    if name in cluster.used:
+        amount += f", {size(cluster.used[name])} used"
+    claim = cluster.claims.get(name, {})
     if claim and claim.get("status", {}).get("phase") == "Pending":
         return f"volume {name} is {what} ({amount}): no storage is provisioned for it yet"
     unknown = (
         "no copy of its data is known"
-        if seen
+        if has_state
         else "whether a copy of its data stays is not known without the stack's state"
     )
-    kept = " and in ".join(_keepers(resource, name, facts))
-    where = f"its data stays in {kept}" if kept else unknown
-    return f"volume {name} is {what} ({amount}): {where}"
+    keepers = " and in ".join(_keepers(resource, name, cluster))
+    fate = f"its data stays in {keepers}" if keepers else unknown
+    return f"volume {name} is {what} ({amount}): {fate}"
 
 
-def _keepers(resource: Mapping[str, Any], name: str, facts: ClusterVolumes) -> Iterator[str]:
+def _keepers(resource: Mapping[str, Any], name: str, cluster: ClusterVolumes) -> Iterator[str]:
     if resource.get("retainOnDelete"):
         yield "its claim, which stays in the cluster"
-    bound = facts.volumes.get(facts.claims.get(name, {}).get("spec", {}).get("volumeName", ""), {})
+    bound = cluster.volumes.get(cluster.claims.get(name, {}).get("spec", {}).get("volumeName", ""), {})
     if bound.get("spec", {}).get("persistentVolumeReclaimPolicy") == "Retain":
         yield f"PersistentVolume {bound['metadata']['name']}"
     if not any("delete" in when.lower() for when in resource.get("resourceHooks") or ()):
@@ -207,7 +207,7 @@ def _keepers(resource: Mapping[str, Any], name: str, facts: ClusterVolumes) -> I
     yield "a snapshot taken first"
     earlier = [
         str(one["metadata"]["name"])
-        for one in facts.snapshots
+        for one in cluster.snapshots
         if one["spec"]["source"].get("persistentVolumeClaimName") == name
         and (one.get("status") or {}).get("readyToUse")
     ]

@@ -51,8 +51,8 @@ def lenient(stack: str, folder: Path = PACK) -> Mapping[str, list[str]]:
         rule: value.get("enforcementLevel") if isinstance(value, dict) else value
         for rule, value in sorted(_given(stack, folder).items())
     }
-    found = {said: [rule for rule, own in levels.items() if own == level] for level, said in _LENIENT.items()}
-    return {said: rules for said, rules in found.items() if rules}
+    found = {words: [rule for rule, own in levels.items() if own == level] for level, words in _LENIENT.items()}
+    return {words: rules for words, rules in found.items() if rules}
 
 
 def changes(stack: str, before: Path, folder: Path = PACK) -> list[str]:
@@ -115,15 +115,15 @@ def violations(output: str) -> list[str]:
 
 def _violations(lines: Sequence[str]) -> Iterator[str]:
     level = name = ""
-    told: list[str] = []
+    messages: list[str] = []
     for line in [*lines, ""]:
         found = _VIOLATION.match(line)
         if found or not line.strip():
             # The first line repeats the rule's description.
-            yield from (f"policy {name}: {each}" for each in told[1:] if level == "mandatory")
-            told, level, name = [], *((found["level"], found["name"]) if found else ("", ""))
+            yield from (f"policy {name}: {each}" for each in messages[1:] if level == "mandatory")
+            messages, level, name = [], *((found["level"], found["name"]) if found else ("", ""))
         elif name:
-            told.append(line.strip())
+            messages.append(line.strip())
 
 
 _SUFFIXES = frozenset({".csv", ".json", ".py", ".txt", ".yaml"})
@@ -143,9 +143,9 @@ class PassRecord:
     def of(cls, settings: StackSettings, environment: Mapping[str, str]) -> PassRecord:
         """Of an update as the files are now. `environment`: the variables of `pulumi`."""
         given = {**os.environ, **environment}
-        seen = [given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]
+        variables = [given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]
         files = {str(path): _version(path) for path in (*_files(settings.project), *_files(PACK))}
-        key = names.digest_of([settings.file.read_text(), seen, files], 64)
+        key = names.digest_of([settings.file.read_text(), variables, files], 64)
         return cls(settings.folder / f"{settings.name}.policies", key)
 
     @property

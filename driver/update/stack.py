@@ -127,7 +127,7 @@ class Stack:
         record = PassRecord.of(self.settings, self.environment) if policies is Policies.RUN else None
         preview = refuses or bool(record and not (previewed or record.passed))
         if not (previewed or refuses) and self._may_delete_or_restart(state):
-            preview = not self._print_consequences(state, api, step, show, policies)
+            preview = not self._print_effects(state, api, step, show, policies)
         more = [*(["--refresh"] if refresh else ()), *policy_pack.update_arguments(policies, self.settings.name)]
         # A new stack has nothing to restore, and its state would keep the variable.
         restore = refresh and bool(state["deployment"].get("resources"))
@@ -174,7 +174,7 @@ class Stack:
         renamed = before.get("namespace", self.settings.namespace) != self.settings.namespace
         return differ | {"namespace"} if renamed else differ
 
-    def _print_consequences(
+    def _print_effects(
         self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None], policies: Policies
     ) -> bool:
         """Prints what happens to each run and to data; False if the preview failed. A UserError if data is at risk."""
@@ -192,7 +192,7 @@ class Stack:
             engine_events.list_planned(events),
             Acknowledged.of(self.settings),
             export=lambda: state,
-            facts=lambda: (
+            cluster=lambda: (
                 data_at_risk.ClusterVolumes.of(api, self.settings.namespace) if api else data_at_risk.ClusterVolumes()
             ),
         )
@@ -229,7 +229,7 @@ class Stack:
             self._run(words, step, more=variables)
         except Stopped:
             raise
-        except UserError as fault:
+        except UserError as error:
             # The log also holds earlier runs; each starts with its command line.
             log = self._log(arguments[0])
             output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
@@ -238,7 +238,7 @@ class Stack:
             if violated := policy_pack.violations(output):
                 raise UserError(*violated, f"  log: {log}") from None
             errors = crash_reports.fold_traceback(diagnostics(output), "report it with this log")
-            raise UserError(*errors, f"  log: {log}") if errors else fault from None
+            raise UserError(*errors, f"  log: {log}") if errors else error from None
 
     def _run(
         self,
@@ -269,8 +269,8 @@ class Stack:
             return call(
                 [self.pulumi, *arguments, "--stack", self.settings.name], self.settings.folder, self.environment
             )
-        except UserError as fault:
-            raise locks.refusal(str(fault), self.settings.name) or fault from None
+        except UserError as error:
+            raise locks.refusal(str(error), self.settings.name) or error from None
 
 
 def open_stack(target: Target) -> Stack:
@@ -301,7 +301,7 @@ def diagnostics(output: str) -> list[str]:
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
     # A resource's heading without a line below it had only noise.
     following = [*lines, ""][1:]
-    kept = [
+    errors = [
         line for line, after in zip(lines, following, strict=True) if not _HEADING.match(line) or after[:4] == "    "
     ]
-    return [line[2:].replace("  error: ", "  ", 1) for line in kept]
+    return [line[2:].replace("  error: ", "  ", 1) for line in errors]

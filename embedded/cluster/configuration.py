@@ -44,7 +44,7 @@ class Configuration:
     """The processes of the control plane and of the first node, and one for each further node."""
     fingerprint: str
     nodes: tuple[NodePaths, ...]
-    """The places of each node, the first one's first."""
+    """The paths of each node, the first one's first."""
 
     def of_stage(self, stage: int) -> list[str]:
         """Names of the processes that start together."""
@@ -84,7 +84,7 @@ def write(
 
 
 def _further(at: NodePaths, count: int | None) -> list[NodePaths]:
-    """The places of the nodes but the first. Of nodes that are no longer wanted, the configuration goes."""
+    """The paths of the nodes but the first. Of nodes that are no longer wanted, the configuration goes."""
     had = of_nodes(at.instance)
     for one in had[count:] if count else ():
         shutil.rmtree(one.config)

@@ -41,11 +41,11 @@ def wait_for(at: NodePaths, supervised: Supervisor, wait: Wait, api: Patient) ->
     wait.until(f"{what}'s labels", api.applied(_labels(at.node)), "kube-apiserver")
 
 
-def forget(at: NodePaths, kept: Collection[NodePaths], wait: Wait, api: Patient) -> None:
+def forget(at: NodePaths, remaining: Collection[NodePaths], wait: Wait, api: Patient) -> None:
     """Removes the Node objects and the folders of nodes that an earlier start had, and that have ended."""
     every = (NodePaths(at.instance, number) for number in range(2, MOST_NODES + 1))
     for one in every:
-        if one not in kept and one.own.exists():
+        if one not in remaining and one.own.exists():
             wait.until(f"the end of node {one.node.name}", api.deleted_node(one.node.name), "kube-apiserver")
             for log in at.logs.glob(f"{one.node.part}.log*"):
                 log.unlink()

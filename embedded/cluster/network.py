@@ -113,13 +113,13 @@ def check_addresses(instance: Instance) -> None:
         for text in (instance.pod_cidr, instance.service_cidr, f"{instance.link[0]}/30")
     ]
     routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
-    if faults := conflicts(wanted, routes, own=instance.uplink):
-        raise UserError(*faults)
+    if problems := conflicts(wanted, routes, own=instance.uplink):
+        raise UserError(*problems)
 
 
 def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]], own: str) -> list[str]:
     """One line per interface with a route inside a wanted network. A wider one, such as a VPN's, is harmless."""
-    faults: dict[tuple[str, str], str] = {}
+    problems: dict[tuple[str, str], str] = {}
     for route in routes:
         target = str(route.get("dst", "default"))
         if target == "default" or route.get("dev") in (None, own) or route.get("type") == "broadcast":
@@ -127,9 +127,9 @@ def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]],
         used = ipaddress.IPv4Network(target, strict=False)
         for network in wanted:
             if used.subnet_of(network):
-                faults.setdefault(
+                problems.setdefault(
                     (str(network), route["dev"]),
                     f"{network}: the embedded cluster requires this range, but {target} on {route['dev']} uses it; "
                     f"take {route['dev']} down, or use another cluster with make up CONTEXT=…",
                 )
-    return list(faults.values())
+    return list(problems.values())

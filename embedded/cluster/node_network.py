@@ -60,9 +60,9 @@ def _connect(within: tuple[str, ...], device: str, near: Node, far: Node) -> Non
 def set_kernel() -> None:
     """Sets what containers require, called in the node's namespaces."""
     for setting, value in _SETTINGS.items():
-        place = Path("/proc/sys") / setting
-        if place.exists():
-            place.write_text(value)
+        file = Path("/proc/sys") / setting
+        if file.exists():
+            file.write_text(value)
 
 
 def route_from_host(node: Node) -> None:
@@ -75,8 +75,8 @@ def check_addresses(further: Iterable[Node]) -> None:
     """A UserError if this machine already routes the nodes' ranges elsewhere."""
     routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
     for node in further:
-        if faults := network.conflicts([ipaddress.IPv4Network(node.pod_cidr)], routes, own=node.instance.uplink):
-            raise UserError(*faults)
+        if problems := network.conflicts([ipaddress.IPv4Network(node.pod_cidr)], routes, own=node.instance.uplink):
+            raise UserError(*problems)
 
 
 def has_route(node: Node) -> bool:

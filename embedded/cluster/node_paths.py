@@ -133,6 +133,6 @@ class NodePaths:
 
 
 def of_nodes(instance: Instance) -> list[NodePaths]:
-    """The places of each node that the instance has, the first one's first."""
+    """The paths of each node that the instance has, the first one's first."""
     every = [NodePaths(instance, number) for number in range(1, MOST_NODES + 1)]
     return [at for at in every if at.node.is_first or at.config.is_dir()]

@@ -22,10 +22,10 @@ _STAND_INS = Path("/run/sysctl")
 """The first node's files in place of the machine's kernel settings."""
 
 
-def main(name: str, number: str, where: str = "") -> None:
+def main(name: str, number: str, side: str = "") -> None:
     """Never returns: another program replaces this process."""
     at = NodePaths(Instance(name), int(number))
-    if where == _INSIDE:
+    if side == _INSIDE:
         _prepare(at)
         _become(sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config))
     _join(at.node)

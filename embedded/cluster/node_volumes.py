@@ -47,17 +47,17 @@ class ReadOnlyStore(Store):
 
 def main() -> None:
     """Serves the node's kubelet until a signal ends it."""
-    asked = _arguments()
+    arguments = _arguments()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     servers = [
-        serve.csi(asked.socket, ReadOnlyStore(asked.pool), asked.node),
-        serve.registration(asked.registration, asked.socket),
+        serve.csi(arguments.socket, ReadOnlyStore(arguments.pool), arguments.node),
+        serve.registration(arguments.registration, arguments.socket),
     ]
     for server in servers:
         server.start()
-    print(f"mounting volumes of {asked.pool}", flush=True)
+    print(f"mounting volumes of {arguments.pool}", flush=True)
     while not ended.wait(1.0):
         pass  # a signal that another thread takes does not wake this one
     for stopping in [server.stop(_GRACE_SECONDS) for server in servers]:

@@ -65,9 +65,9 @@ def unmount_volumes(at: NodePaths) -> None:
         if mount.source in ours:
             try:
                 run("umount", "--", str(mount.folder))
-            except UserError as fault:
+            except UserError as error:
                 remedy = f"end what uses it, which `fuser -vm {mount.folder}` lists"
-                raise UserError(f"{mount.folder}: a volume is mounted there ({fault.lines[0]}); {remedy}") from None
+                raise UserError(f"{mount.folder}: a volume is mounted there ({error.lines[0]}); {remedy}") from None
 
 
 def wait_until_released(at: NodePaths, timeout: float = 30) -> None:

@@ -138,7 +138,7 @@ def _in_network(instance: Instance) -> set[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
-                seen = (folder / "ns/net").stat()
-                if (seen.st_dev, seen.st_ino) == (wanted.st_dev, wanted.st_ino):
+                status = (folder / "ns/net").stat()
+                if (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino):
                     found.add(int(folder.name))
     return found

@@ -128,9 +128,9 @@ class Supervisor:
             if not states[name].is_up:
                 try:
                     self._ask("startProcess", name, False)
-                except xmlrpc.client.Fault as fault:
-                    if "ALREADY_STARTED" not in fault.faultString:
-                        raise UserError(f"{name}: supervisord cannot start it: {fault.faultString}") from None
+                except xmlrpc.client.Fault as error:
+                    if "ALREADY_STARTED" not in error.faultString:
+                        raise UserError(f"{name}: supervisord cannot start it: {error.faultString}") from None
 
     def stop(self, name: str, *, wait: bool = True) -> None:
         """Asks one to end and does not start it again. `wait`: return once it has ended."""
@@ -150,9 +150,9 @@ class CrashWatch:
         """A UserError with a line for each process that started and ended too often since the watch began."""
         crashing = []
         for state in self._supervised.states().values():
-            seen = self._pids.setdefault(state.name, set())
-            seen.update({state.pid} - {0})
-            if state.word == "FATAL" or len(seen) >= self._LIMIT:
+            pids = self._pids.setdefault(state.name, set())
+            pids.update({state.pid} - {0})
+            if state.word == "FATAL" or len(pids) >= self._LIMIT:
                 crashing.append(state.name)
         if crashing:
             lines = ((name, log(self._at, name)) for name in crashing)

@@ -31,26 +31,26 @@ _LOOK_SECONDS = 1.0
 
 def main() -> int:
     """Serves until a signal ends it. Calls in progress are finished first, within seconds."""
-    asked = _arguments()
+    arguments = _arguments()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    store = Store(asked.pool)
-    target = Store(asked.mirror) if asked.mirror else None
-    servers = [serve.csi(asked.socket, store, asked.node, Failover(store, target) if target else None)]
-    if asked.registration:
-        servers.append(serve.registration(asked.registration, asked.socket))
+    store = Store(arguments.pool)
+    target = Store(arguments.mirror) if arguments.mirror else None
+    servers = [serve.csi(arguments.socket, store, arguments.node, Failover(store, target) if target else None)]
+    if arguments.registration:
+        servers.append(serve.registration(arguments.registration, arguments.socket))
     for server in servers:
         server.start()
-    api = Api(asked.api, asked.authority, asked.certificate) if asked.api else None
+    api = Api(arguments.api, arguments.authority, arguments.certificate) if arguments.api else None
     schedule = _mirror(store, target, api) if target else None
-    if target and api and asked.metrics:
-        host, _, port = asked.metrics.rpartition(":")
-        metrics.serve((host, int(port)), asked.metrics_certificate, api.may_get, partial(lags, store, target))
+    if target and api and arguments.metrics:
+        host, _, port = arguments.metrics.rpartition(":")
+        metrics.serve((host, int(port)), arguments.metrics_certificate, api.may_get, partial(lags, store, target))
     if target and api:
         threading.Thread(target=Intended(store, api).watch, args=(ended,), name="intended", daemon=True).start()
     threading.Thread(target=Guard(store).watch, args=(ended,), name="room", daemon=True).start()
-    print(f"serving {asked.pool} ({store.storage.kind})", flush=True)
+    print(f"serving {arguments.pool} ({store.storage.kind})", flush=True)
     while not ended.wait(_LOOK_SECONDS):
         pass  # a signal that another thread takes does not wake this one
     _end(servers, schedule, [store, target] if target else [store])

@@ -75,26 +75,26 @@ class Controller:
         name = required(request.name, "name")
         requested.check_capabilities(request.volume_capabilities)
         requested.check_parameters(request.parameters, [MIRROR_OF])
-        kept = self._kept(request.mutable_parameters, request.parameters)
+        record = self._record(request.mutable_parameters, request.parameters)
         size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
         if origin := requested.mirror_of(request.parameters):
             if source or not self._failover:
                 reason = "conflicts with volume_content_source" if source else "this driver has no second pool"
                 raise refusal.invalid(f"parameters.{MIRROR_OF}: {reason}")
             return csi_pb2.CreateVolumeResponse(
-                volume=self._volume(self._failover.create_volume(name, size, origin, kept))
+                volume=self._volume(self._failover.create_volume(name, size, origin, record))
             )
-        made = self._store.create_volume(name, size, source, kept)
+        made = self._store.create_volume(name, size, source, record)
         return csi_pb2.CreateVolumeResponse(volume=self._volume(made))
 
     def ControllerModifyVolume(  # noqa: N802
         self, request: csi_pb2.ControllerModifyVolumeRequest
     ) -> csi_pb2.ControllerModifyVolumeResponse:
         id_ = required(request.volume_id, "volume_id")
-        self._store.modify_volume(id_, self._kept(request.mutable_parameters, request.mutable_parameters))
+        self._store.modify_volume(id_, self._record(request.mutable_parameters, request.mutable_parameters))
         return csi_pb2.ControllerModifyVolumeResponse()
 
-    def _kept(self, mutable: Mapping[str, str], parameters: Mapping[str, str]) -> VolumeRecord:
+    def _record(self, mutable: Mapping[str, str], parameters: Mapping[str, str]) -> VolumeRecord:
         requested.check_parameters(mutable, [MIRROR])
         seconds = requested.mirror_seconds(mutable, has_mirror=self._failover is not None)
         return VolumeRecord(seconds, requested.claim(parameters))

@@ -31,12 +31,12 @@ class Failover:
             raise refusal.missing(f"claim {claim}: the second pool has no copy of it")
         return found[-1]
 
-    def create_volume(self, name: str, asked: SizeRange, claim: str, kept: VolumeRecord) -> Volume:
+    def create_volume(self, name: str, wanted: SizeRange, claim: str, record: VolumeRecord) -> Volume:
         """A volume with that mirror's content. Volumes of the claim in the first pool are left as they are."""
         brought: list[tuple[Store, Path]] = []
         try:
             return self._store.create_volume(
-                name, asked, Source("mirror", claim), kept, self._bringing(name, claim, brought)
+                name, wanted, Source("mirror", claim), record, self._bringing(name, claim, brought)
             )
         finally:
             for pool, folder in brought:

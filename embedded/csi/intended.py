@@ -48,26 +48,29 @@ class Intended:
     def look(self) -> None:
         """Corrects differences that persist since the last check: the resizer may be applying newer ones."""
         different = self._differing(intended(self._api.volumes(), self._api.classes()))
-        for id_, kept in different.items():
-            if self._different.get(id_) != kept:
+        for id_, record in different.items():
+            if self._different.get(id_) != record:
                 continue
             try:
-                self._store.modify_volume(id_, kept)
+                self._store.modify_volume(id_, record)
             except refusal.Refusal:  # being deleted or changed
                 continue
-            change = f"copied every {kept.mirror_seconds} seconds again" if kept.mirror_seconds else "no longer copied"
-            print(f"volume {id_} of claim {kept.claim}: {change}, as its class says", flush=True)
+            change = (
+                f"copied every {record.mirror_seconds} seconds again" if record.mirror_seconds else "no longer copied"
+            )
+            print(f"volume {id_} of claim {record.claim}: {change}, as its class says", flush=True)
         self._different = different
 
     def _differing(self, wanted: Mapping[str, VolumeRecord]) -> dict[str, VolumeRecord]:
         differing = {}
         for volume in self._store.all_volumes():
-            kept = wanted.get(volume.id)
+            record = wanted.get(volume.id)
             # The claim of a volume without a mirror does not matter.
-            if kept and (
-                volume.mirror_seconds != kept.mirror_seconds or (kept.mirror_seconds and volume.claim != kept.claim)
+            if record and (
+                volume.mirror_seconds != record.mirror_seconds
+                or (record.mirror_seconds and volume.claim != record.claim)
             ):
-                differing[volume.id] = kept
+                differing[volume.id] = record
         return differing
 
     def watch(self, ended: threading.Event) -> None:

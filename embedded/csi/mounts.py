@@ -56,9 +56,9 @@ def every() -> list[Mount]:
 def showing(folder: Path) -> list[Path]:
     """The paths at which a folder, or something in it, is mounted."""
     real, mounts = folder.resolve(), every()
-    around = next(mount for mount in reversed(mounts) if real.is_relative_to(mount.folder))
-    root = Path(around.root) / real.relative_to(around.folder)
-    return [m.folder for m in mounts if m.device == around.device and Path(m.root).is_relative_to(root)]
+    outer = next(mount for mount in reversed(mounts) if real.is_relative_to(mount.folder))
+    root = Path(outer.root) / real.relative_to(outer.folder)
+    return [m.folder for m in mounts if m.device == outer.device and Path(m.root).is_relative_to(root)]
 
 
 def bind(source: Path, target: Path, options: list[str]) -> None:

@@ -14,7 +14,7 @@ _RARELY_SECONDS = 60.0
 """The longest interval between attempts: a retained volume without a PersistentVolume never gets annotations."""
 
 
-def said_of(lag: Lag) -> Annotations:
+def annotations_of(lag: Lag) -> Annotations:
     """The annotations of one volume; None removes an annotation."""
     seconds, used = lag.volume.mirror_seconds, lag.copy.used if lag.copy else None
     return {
@@ -38,7 +38,7 @@ class Published:
 
     def say(self, lags: list[Lag]) -> None:
         """Retries later what fails now: the API server may not answer, or a PersistentVolume may not exist yet."""
-        wanted = {lag.volume.id: said_of(lag) for lag in lags}
+        wanted = {lag.volume.id: annotations_of(lag) for lag in lags}
         if wanted != self._tried:
             self._not_before = min(self._not_before, time.monotonic() + _AGAIN_SECONDS)
             self._pause = _AGAIN_SECONDS

@@ -26,31 +26,31 @@ def required(value: str, field: str) -> str:
     return value
 
 
-def size(asked: csi_pb2.CapacityRange) -> SizeRange:
+def size(capacity: csi_pb2.CapacityRange) -> SizeRange:
     """The requested range of sizes."""
-    return SizeRange(asked.required_bytes, asked.limit_bytes)
+    return SizeRange(capacity.required_bytes, capacity.limit_bytes)
 
 
-def source(asked: csi_pb2.VolumeContentSource) -> Source | None:
+def source(content: csi_pb2.VolumeContentSource) -> Source | None:
     """The content source of a new volume."""
-    match asked.WhichOneof("type"):
+    match content.WhichOneof("type"):
         case "snapshot":
             return Source(
-                "snapshot", required(asked.snapshot.snapshot_id, "volume_content_source.snapshot.snapshot_id")
+                "snapshot", required(content.snapshot.snapshot_id, "volume_content_source.snapshot.snapshot_id")
             )
         case "volume":
-            return Source("volume", required(asked.volume.volume_id, "volume_content_source.volume.volume_id"))
+            return Source("volume", required(content.volume.volume_id, "volume_content_source.volume.volume_id"))
     return None
 
 
-def check_capabilities(asked: Iterable[csi_pb2.VolumeCapability]) -> None:
+def check_capabilities(requested: Iterable[csi_pb2.VolumeCapability]) -> None:
     """Refuses a request without capabilities, and unsupported ones."""
-    capabilities = list(asked)
+    capabilities = list(requested)
     if not capabilities:
         raise refusal.invalid("volume_capabilities: missing")
     for capability in capabilities:
-        if fault := unsupported(capability):
-            raise refusal.invalid(fault)
+        if problem := unsupported(capability):
+            raise refusal.invalid(problem)
 
 
 def unsupported(capability: csi_pb2.VolumeCapability) -> str:

@@ -109,9 +109,9 @@ class Store:
     def create_volume(
         self,
         name: str,
-        asked: SizeRange,
+        wanted: SizeRange,
         source: Source | None,
-        kept: VolumeRecord = NOTHING,
+        record: VolumeRecord = NOTHING,
         bring: Callable[[], Origin] | None = None,
     ) -> Volume:
         """Creates a volume, empty or with the content of a snapshot or of another volume.
@@ -120,16 +120,16 @@ class Store:
         """
         id_ = identifier(name)
         path = self.volumes / id_
-        here = self._place(source) if source and not bring else None
+        here = self._folder(source) if source and not bring else None
         with self._turns.hold(path, here):
             volume = _get(self.volumes, id_, records.volume)
             if volume:
-                _check_same(volume, name, asked, source)
+                _check_same(volume, name, wanted, source)
             else:
                 capacity.check(self.pool)
                 origin = bring() if bring else self._origin(source)
-                size = asked.choose(origin.size if origin else None, self.total)
-                volume = Volume(id_, name, size, time.time_ns(), source, kept.mirror_seconds or 0, kept.claim)
+                size = wanted.choose(origin.size if origin else None, self.total)
+                volume = Volume(id_, name, size, time.time_ns(), source, record.mirror_seconds or 0, record.claim)
                 self._leave_claim(volume)
                 self._make(path, volume, origin.path if origin else None, read_only=False)
             self.storage.limit(path, volume.size)
@@ -139,15 +139,15 @@ class Store:
         if not source:
             return None
         found = (self.volume if source.kind == "volume" else self.snapshot)(source.id)
-        return Origin(self._place(source), found.size)
+        return Origin(self._folder(source), found.size)
 
-    def modify_volume(self, id_: str, kept: VolumeRecord) -> Volume:
+    def modify_volume(self, id_: str, record: VolumeRecord) -> Volume:
         """Changes what the pool records of a volume; unset fields stay."""
         path = self.volumes / id_
         with self._turns.hold(path):
             before = self.volume(id_)
-            seconds = before.mirror_seconds if kept.mirror_seconds is None else kept.mirror_seconds
-            volume = replace(before, mirror_seconds=seconds, claim=kept.claim or before.claim)
+            seconds = before.mirror_seconds if record.mirror_seconds is None else record.mirror_seconds
+            volume = replace(before, mirror_seconds=seconds, claim=record.claim or before.claim)
             if volume != before:
                 self._leave_claim(volume)
                 records.write(_record(path), volume)
@@ -164,14 +164,14 @@ class Store:
                         _record(self.volumes / other.id), replace(self.volume(other.id), claim="", mirror_seconds=0)
                     )
 
-    def expand_volume(self, id_: str, asked: SizeRange) -> Volume:
+    def expand_volume(self, id_: str, wanted: SizeRange) -> Volume:
         """Expands a volume; it never shrinks."""
         path = self.volumes / id_
         with self._turns.hold(path):
             volume = self.volume(id_)
-            if not asked.holds(volume.size):
+            if not wanted.holds(volume.size):
                 capacity.check(self.pool)
-                volume = replace(volume, size=asked.choose(volume.size, self.total))
+                volume = replace(volume, size=wanted.choose(volume.size, self.total))
                 records.write(_record(path), volume)
             self.storage.limit(path, volume.size)
         return volume
@@ -192,7 +192,7 @@ class Store:
         """Takes a snapshot of a volume's current content."""
         id_ = identifier(name)
         path = self.snapshots / id_
-        origin = self._place(Source("volume", volume))
+        origin = self._folder(Source("volume", volume))
         with self._turns.hold(path, origin):
             snapshot = _get(self.snapshots, id_, records.snapshot)
             if snapshot:
@@ -208,7 +208,7 @@ class Store:
         """Deletes a snapshot. Volumes restored from it stay."""
         self._delete(self.snapshots, id_, records.snapshot)
 
-    def _place(self, source: Source) -> Path:
+    def _folder(self, source: Source) -> Path:
         if not is_identifier(source.id):
             raise refusal.missing(f"{source.kind} {source.id}: does not exist")
         return (self.volumes if source.kind == "volume" else self.snapshots) / source.id
@@ -241,10 +241,10 @@ class Store:
         return record
 
 
-def _check_same(volume: Volume, name: str, asked: SizeRange, source: Source | None) -> None:
+def _check_same(volume: Volume, name: str, wanted: SizeRange, source: Source | None) -> None:
     if volume.name != name or volume.source != source:
         raise refusal.taken(f"{name}: a volume with other content already has this name")
-    if not asked.holds(volume.size):
+    if not wanted.holds(volume.size):
         raise refusal.taken(f"{name}: a volume with {volume.size} bytes already has this name")
 
 

@@ -7,8 +7,8 @@ import sys
 from . import flags
 
 if __name__ == "__main__":
-    asked = flags.parse(sys.argv[1:])
+    given = flags.parse(sys.argv[1:])
 
     from .servers import serve
 
-    sys.exit(serve(asked))
+    sys.exit(serve(given))

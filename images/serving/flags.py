@@ -34,7 +34,7 @@ class Flags:
 
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Flags:
-    """Reads the flags, which override the image's environment variables. A fault ends the process with code 2."""
+    """Reads the flags, which override the image's environment variables. An error ends the process with code 2."""
     parser = argparse.ArgumentParser(prog="serving-stand-in", allow_abbrev=False, description=__doc__)
     name = environment.get("MODEL_NAME", "model")
     parser.add_argument("--port", type=int, default=8500, help="gRPC port; 0 for none")

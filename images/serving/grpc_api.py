@@ -34,7 +34,7 @@ log = logging.getLogger("serving-stand-in")
 _THREADS = 16
 
 
-def server(serving: Serving, asked: Flags) -> grpc.Server:
+def server(serving: Serving, given: Flags) -> grpc.Server:
     """The server, bound to the port and not started. Raises OSError if the port is in use."""
     made = grpc.server(
         futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc"),
@@ -45,15 +45,15 @@ def server(serving: Serving, asked: Flags) -> grpc.Server:
         _Prediction(serving.models, serving.metrics), made
     )
     model_service_pb2_grpc.add_ModelServiceServicer_to_server(_Models(serving.models), made)
-    if asked.enable_grpc_healthcheck_service:
+    if given.enable_grpc_healthcheck_service:
         # It says that the server serves, with or without a model.
         servicer = HealthServicer()
         servicer.set("", health_pb2.HealthCheckResponse.SERVING)
         health_pb2_grpc.add_HealthServicer_to_server(servicer, made)
     try:
-        made.add_insecure_port(f"0.0.0.0:{asked.port}")
+        made.add_insecure_port(f"0.0.0.0:{given.port}")
     except RuntimeError as error:
-        raise OSError(f"cannot listen on port {asked.port}") from error
+        raise OSError(f"cannot listen on port {given.port}") from error
     return made
 
 
@@ -63,8 +63,8 @@ def _wanted(spec: model_pb2.ModelSpec) -> Wanted:
     return Wanted(spec.name, spec.version.value if spec.HasField("version") else None, spec.version_label)
 
 
-def _answering(asked: model_pb2.ModelSpec, number: int) -> model_pb2.ModelSpec:
-    return messages.model_spec(asked.name, number, asked.signature_name or DEFAULT_SIGNATURE)
+def _answering(spec: model_pb2.ModelSpec, number: int) -> model_pb2.ModelSpec:
+    return messages.model_spec(spec.name, number, spec.signature_name or DEFAULT_SIGNATURE)
 
 
 def _answers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.ServicerContext], Any]:
@@ -81,7 +81,7 @@ def _answers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.Serv
     return guarded
 
 
-def _counted(api: str) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any, grpc.ServicerContext], Any]]:
+def _counting(api: str) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any, grpc.ServicerContext], Any]]:
     def of(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.ServicerContext], Any]:
         @_answers
         def measured(self: Any, request: Any) -> Any:
@@ -97,7 +97,7 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
     def __init__(self, models: Models, metrics: Metrics) -> None:
         self._models, self._metrics = models, metrics
 
-    @_counted("Predict")
+    @_counting("Predict")
     def Predict(self, request: predict_pb2.PredictRequest) -> predict_pb2.PredictResponse:  # noqa: N802
         version = self._models.get(_wanted(request.model_spec))
         signature_name = request.model_spec.signature_name or DEFAULT_SIGNATURE
@@ -111,7 +111,7 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
             response.outputs[name].CopyFrom(messages.tensor(outputs[name]))
         return response
 
-    @_counted("Classify")
+    @_counting("Classify")
     def Classify(  # noqa: N802
         self, request: classification_pb2.ClassificationRequest
     ) -> classification_pb2.ClassificationResponse:
@@ -121,7 +121,7 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
             result=inference.classify(version, request.input, request.model_spec.signature_name),
         )
 
-    @_counted("Regress")
+    @_counting("Regress")
     def Regress(self, request: regression_pb2.RegressionRequest) -> regression_pb2.RegressionResponse:  # noqa: N802
         version = self._models.get(_wanted(request.model_spec))
         return regression_pb2.RegressionResponse(

@@ -76,7 +76,7 @@ def _composite(info: meta_graph_pb2.TensorInfo) -> str:
 def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:
     """Names the input whose shape differs from the signature's, if TensorFlow cannot compute it.
 
-    Other differences are no fault: TF Serving does not compare shapes. Its own example has [-1, 1], and is sent [3].
+    Other differences are no error: TF Serving does not compare shapes. Its own example has [-1, 1], and is sent [3].
     """
     for name, array in inputs.items():
         expected = tf.TensorShape(signature.inputs[name].tensor_shape)

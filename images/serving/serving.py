@@ -30,11 +30,11 @@ class Serving:
     """Of the metrics on the REST port; empty: none."""
 
     @classmethod
-    def of(cls, asked: flags.Flags) -> Serving:
+    def of(cls, given: flags.Flags) -> Serving:
         """As the flags say, with no model yet. A Refusal for a file that is wrong."""
         metrics = Metrics()
-        batches = Batches(_parameters(asked)) if asked.enable_batching else None
-        path = monitoring.path_of(asked.monitoring_config_file) if asked.monitoring_config_file else ""
+        batches = Batches(_parameters(given)) if given.enable_batching else None
+        path = monitoring.path_of(given.monitoring_config_file) if given.monitoring_config_file else ""
 
         def load(name: str, folder: Path, number: int) -> Version:
             try:
@@ -43,7 +43,7 @@ class Serving:
                 metrics.loaded(folder, ok=False)
                 raise
             metrics.loaded(folder, ok=True)
-            if asked.enable_model_warmup:
+            if given.enable_model_warmup:
                 began = time.monotonic()
                 count = warmup.run(version, folder)
                 if count:
@@ -53,21 +53,21 @@ class Serving:
 
         loading = Loading(
             load,
-            retries=asked.max_num_load_retries,
-            retry_seconds=asked.load_retry_interval_micros / 1e6,
-            early_labels=asked.allow_version_labels_for_unavailable_models,
+            retries=given.max_num_load_retries,
+            retry_seconds=given.load_retry_interval_micros / 1e6,
+            early_labels=given.allow_version_labels_for_unavailable_models,
         )
         return cls(Models(loading), metrics, path)
 
-    def begin(self, asked: flags.Flags, stop: threading.Event) -> None:
+    def begin(self, given: flags.Flags, stop: threading.Event) -> None:
         """Loads the models, and follows their folders and the model config file."""
-        if file := asked.model_config_file:
+        if file := given.model_config_file:
             try:
                 served = configuration.parse(file.read_text())
             except OSError as error:
                 raise invalid(f"{file}: {error.strerror}") from error
         else:
-            served = [ServedModel(asked.model_name, asked.model_base_path)]
+            served = [ServedModel(given.model_name, given.model_base_path)]
 
         def follow() -> None:
             try:
@@ -75,12 +75,12 @@ class Serving:
             except Refusal as refusal:
                 log.error("%s", refusal.message)
             if file:
-                every = asked.model_config_file_poll_wait_seconds
+                every = given.model_config_file_poll_wait_seconds
                 threading.Thread(target=self.models.watch_file, args=(file, every, stop), daemon=True).start()
-            self.models.watch(asked.file_system_poll_wait_seconds, stop)
+            self.models.watch(given.file_system_poll_wait_seconds, stop)
 
         threading.Thread(target=follow, name="watch", daemon=True).start()
 
 
-def _parameters(asked: flags.Flags) -> Parameters:
-    return Parameters.read(asked.batching_parameters_file) if asked.batching_parameters_file else Parameters()
+def _parameters(given: flags.Flags) -> Parameters:
+    return Parameters.read(given.batching_parameters_file) if given.batching_parameters_file else Parameters()

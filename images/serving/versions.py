@@ -178,5 +178,5 @@ def no_servable(name: str, number: int | None) -> Refusal:
 
 def _numbered(folder: Path) -> dict[int, Path]:
     """Versions by number. A name may begin with zeros: file_system_storage_path_source.cc reads `00000123` as 123."""
-    named = [path for path in sorted(folder.iterdir()) if path.name.isascii() and path.name.isdecimal()]
-    return {number: path for path in named if (number := int(path.name)) <= _LARGEST and path.is_dir()}
+    folders = [path for path in sorted(folder.iterdir()) if path.name.isascii() and path.name.isdecimal()]
+    return {number: path for path in folders if (number := int(path.name)) <= _LARGEST and path.is_dir()}

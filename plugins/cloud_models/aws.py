@@ -17,7 +17,7 @@ PACKAGE = "botocore"
 _GROWING = frozenset({"InstanceType"})
 """Enumerations to which AWS adds values every few weeks."""
 _NUMBERS = frozenset({"integer", "long", "float", "double"})
-_COUNTED = frozenset({"string", "list", "map"})
+_WITH_LENGTH = frozenset({"string", "list", "map"})
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 Definition = Mapping[str, Any]
@@ -41,7 +41,7 @@ class AwsShape:
         least, most = of.get("min"), of.get("max")
         if of["type"] in _NUMBERS:
             return Limits(least=least, most=most)
-        if of["type"] not in _COUNTED:
+        if of["type"] not in _WITH_LENGTH:
             return Limits()
         return Limits(
             allowed=tuple(of.get("enum", ())),

@@ -65,8 +65,8 @@ def _text(value: str, limits: Limits, model: Model, hidden: bool) -> str:
         if value in limits.allowed:
             return ""
         return f"{_shown(value, hidden)} is none of {model.its('values')}; use {_choice(value, limits.allowed)}"
-    if wrong := _length(len(value), "characters", limits, model):
-        return wrong
+    if problem := _length(len(value), "characters", limits, model):
+        return problem
     if _matches(value, limits):
         return ""
     near = None if hidden else repaired(value, limits)

@@ -38,17 +38,17 @@ class Pairing:
         """All values, lists and maps included, without unknown and absent ones. `shape`: None without a model."""
         for key, value in values.items():
             if not key.startswith("__"):
-                yield from self._input(key, value, Pair((), "", values, shape, ""), named=self.resource)
+                yield from self._input(key, value, Pair((), "", values, shape, ""), name_of=self.resource)
 
-    def _input(self, key: str, value: Any, owner: Pair, named: str = "") -> Iterator[Pair]:
+    def _input(self, key: str, value: Any, owner: Pair, name_of: str = "") -> Iterator[Pair]:
         name = f"{owner.input}.{key}".lstrip(".")
-        listed = self.exceptions.get(name)
+        exception = self.exceptions.get(name)
         found: tuple[str, Shape] | None = None
-        if owner.shape is not None and listed is None:
-            found = names.member(key, owner.shape, named)
-        elif owner.shape is not None and listed:
-            at = names.at(listed, owner.shape)
-            found = (listed, at) if at else None
+        if owner.shape is not None and exception is None:
+            found = names.member(key, owner.shape, name_of)
+        elif owner.shape is not None and exception:
+            at = names.at(exception, owner.shape)
+            found = (exception, at) if at else None
         member = f"{owner.member}.{found[0]}".lstrip(".") if found else ""
         shape = found[1] if found else None
         yield from self._value(Pair((*owner.path, key), name, value, shape, member, owner.hidden))

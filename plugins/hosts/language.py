@@ -29,15 +29,15 @@ _CHUNK = 1 << 16
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
-def _faults_are_answers(handler: Handler) -> Handler:
+def _errors_are_answers(handler: Handler) -> Handler:
     """Turns a UserError into the call's error, which the CLI shows unchanged."""
 
     @functools.wraps(handler)
     def call(self: LanguageHost, request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return handler(self, request, context)
-        except UserError as fault:
-            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "\n".join(fault.lines))
+        except UserError as error:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "\n".join(error.lines))
 
     return call  # type: ignore[return-value]
 
@@ -60,7 +60,7 @@ class LanguageHost(LanguageRuntimeServicer):
     def GetPluginInfo(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         return plugin_pb2.PluginInfo(version=VERSION)
 
-    @_faults_are_answers
+    @_errors_are_answers
     def GetRequiredPackages(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         found = pulumi_plugins.present(_interpreter(request.info).plugins())
         return language_pb2.GetRequiredPackagesResponse(
@@ -72,21 +72,21 @@ class LanguageHost(LanguageRuntimeServicer):
             ]
         )
 
-    @_faults_are_answers
+    @_errors_are_answers
     def GetProgramDependencies(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         packages = _interpreter(request.info).packages(transitive=request.transitiveDependencies)
         return language_pb2.GetProgramDependenciesResponse(
             dependencies=[language_pb2.DependencyInfo(name=p["name"], version=p["version"]) for p in packages]
         )
 
-    @_faults_are_answers
+    @_errors_are_answers
     def About(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         python = _interpreter(request.info)
         return language_pb2.AboutResponse(
             executable=str(python.python), version=python.version(), metadata={"host": "tensorplane embedded"}
         )
 
-    @_faults_are_answers
+    @_errors_are_answers
     def Run(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         python = _interpreter(request.info)
         child = self._start(
@@ -103,7 +103,7 @@ class LanguageHost(LanguageRuntimeServicer):
             return language_pb2.RunResponse(error="the program was interrupted")
         return _outcome(code)
 
-    @_faults_are_answers
+    @_errors_are_answers
     def RunPlugin(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:  # noqa: N802
         folder = request.info.program_directory
         if request.kind == "analyzer":
@@ -118,7 +118,7 @@ class LanguageHost(LanguageRuntimeServicer):
         child.send("")
         return self._report(child)
 
-    @_faults_are_answers
+    @_errors_are_answers
     def InstallDependencies(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:  # noqa: N802
         root = Path(request.info.root_directory)
         steps = installation(root, json_format.MessageToDict(request.info.options))

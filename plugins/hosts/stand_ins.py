@@ -31,8 +31,8 @@ class Cloud:
     def has_credentials(self, environment: Mapping[str, str]) -> bool:
         """Whether credentials are configured, valid or not. A machine identity is not visible here."""
         home = Path(environment.get("HOME") or Path.home())
-        places = (Path(environment.get(variable) or home / place) / file for variable, place, file in self.files)
-        return any(environment.get(name) for name in self.variables) or any(place.is_file() for place in places)
+        paths = (Path(environment.get(variable) or home / path) / file for variable, path, file in self.files)
+        return any(environment.get(name) for name in self.variables) or any(path.is_file() for path in paths)
 
     @property
     def has_plugin(self) -> bool:

@@ -57,14 +57,14 @@ def wait_for(obj: Object) -> Check | None:
 
 def _expressions(text: str) -> list[str]:
     try:
-        listed = json.loads(text)
+        expressions = json.loads(text)
     except ValueError:
         return [text]
-    if not isinstance(listed, list) or not all(isinstance(entry, str) for entry in listed):
+    if not isinstance(expressions, list) or not all(isinstance(entry, str) for entry in expressions):
         return [text]
-    if not listed:
+    if not expressions:
         raise ValueError(f"{WAIT_FOR}: at least one condition must be given, got []")
-    return listed
+    return expressions
 
 
 def _parse(expression: str) -> Callable[[Object], tuple[bool, str]]:

@@ -86,8 +86,8 @@ def _rolled_out(deployment: Object) -> bool:
 def _troubles(deployment: Object) -> tuple[str, ...]:
     paused = ("the Deployment is paused (.spec.paused)",) if dig(deployment, "spec", "paused") else ()
     kinds = ("ReplicaFailure", "Progressing", "Available")
-    wrong = [found for kind in kinds if (found := condition(deployment, kind)) and _is_trouble(found)]
-    return paused + tuple(line for found in wrong for line in explain(found))
+    conditions = [found for kind in kinds if (found := condition(deployment, kind)) and _is_trouble(found)]
+    return paused + tuple(line for found in conditions for line in explain(found))
 
 
 def _is_trouble(found: Object) -> bool:

@@ -31,7 +31,7 @@ class AwaitError(Exception):
 
 
 def check_annotations(obj: Object) -> str:
-    """The fault in the waiting annotations of an object that may not exist yet; empty without a fault."""
+    """The problem in the waiting annotations of an object that may not exist yet; empty without one."""
     try:
         await_kinds.awaiter(obj)
     except ValueError as error:
@@ -62,8 +62,8 @@ def unready_reasons(api: Objects, obj: Object) -> list[str]:
     if awaiter is None:
         return []
     wait = _Wait(api, obj, awaiter, 0.0, lambda line: None)
-    verdict = wait.look()
-    return [] if verdict.ready else wait.reasons(verdict)
+    result = wait.look()
+    return [] if result.ready else wait.reasons(result)
 
 
 class _Wait:
@@ -85,17 +85,17 @@ class _Wait:
         end = time.monotonic() + self._seconds
         with Feed(self._api, self._live) as feed:
             looked = 0.0
-            verdict = CheckResult(False, f"Waiting for {full_name(self._live)!r}")
+            result = CheckResult(False, f"Waiting for {full_name(self._live)!r}")
             while True:
                 if self._news(feed) or time.monotonic() - looked >= _LOOK_SECONDS:
-                    verdict = self.look()
+                    result = self.look()
                     looked = time.monotonic()
-                    self._tell(verdict)
+                    self._tell(result)
                 over = time.monotonic() >= end or cancelled.is_set()
-                if self._has_settled(verdict) or (verdict.ready and over):
+                if self._has_settled(result) or (result.ready and over):
                     return self._live
-                if verdict.failed or over:
-                    raise AwaitError(self._headline(verdict, cancelled), self._live, self.reasons(verdict))
+                if result.failed or over:
+                    raise AwaitError(self._headline(result, cancelled), self._live, self.reasons(result))
 
     def _news(self, feed: Feed) -> bool:
         """Waits a moment for a new state. A state older than the write is ignored."""
@@ -118,35 +118,35 @@ class _Wait:
         except ValueError as error:
             raise AwaitError(str(error), self._live) from None
 
-    def reasons(self, verdict: CheckResult) -> list[str]:
+    def reasons(self, result: CheckResult) -> list[str]:
         """All known reasons why it is not ready."""
         pods = self._awaiter.pods(self._live, self._related)
         owned = [other for others in self._related.values() for other in others if is_owned(other, self._live)]
         events = await_related.warnings(self._api, [self._live, *owned, *pods])
-        return await_reasons.gather(verdict.reasons, await_pod.pods_reasons(pods), events) or [verdict.status]
+        return await_reasons.gather(result.reasons, await_pod.pods_reasons(pods), events) or [result.status]
 
-    def _tell(self, verdict: CheckResult) -> None:
+    def _tell(self, result: CheckResult) -> None:
         """After a change, a line for the progress display: the status, and the first problem of its pods."""
-        troubles = await_pod.pods_reasons(self._awaiter.pods(self._live, self._related)) or list(verdict.reasons)
-        line = verdict.status
-        if not verdict.ready and troubles and troubles[0] not in line:
+        troubles = await_pod.pods_reasons(self._awaiter.pods(self._live, self._related)) or list(result.reasons)
+        line = result.status
+        if not result.ready and troubles and troubles[0] not in line:
             line = f"{line}: {await_reasons.shorten(troubles[0])}"
         if line != self._shown:
             self._shown = line
             self._log(line)
 
-    def _has_settled(self, verdict: CheckResult) -> bool:
+    def _has_settled(self, result: CheckResult) -> bool:
         now = time.monotonic()
-        if not verdict.ready:
+        if not result.ready:
             self._settled_at = 0.0
             return False
-        if verdict.evidence != self._evidence or not self._settled_at:
-            self._evidence, self._settled_at = verdict.evidence, now
-        return now - self._settled_at >= verdict.settle_seconds
+        if result.evidence != self._evidence or not self._settled_at:
+            self._evidence, self._settled_at = result.evidence, now
+        return now - self._settled_at >= result.settle_seconds
 
-    def _headline(self, verdict: CheckResult, cancelled: threading.Event) -> str:
+    def _headline(self, result: CheckResult, cancelled: threading.Event) -> str:
         name = f"{self._live['kind']} {full_name(self._live)!r}"
-        if verdict.failed:
+        if result.failed:
             return f"{name} was created but failed to initialize"
         if cancelled.is_set():
             return f"waiting for {name} was cancelled"

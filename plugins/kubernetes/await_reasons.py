@@ -10,7 +10,7 @@ MOST_REASONS = 8
 MOST_CHARACTERS = 400
 
 # The kubelet's events that repeat the pod's status.
-_SAID_BY_PODS = {"BackOff", "Failed"}
+_OF_PODS = {"BackOff", "Failed"}
 
 
 def gather(own: Iterable[str], pods: Sequence[str], events: Iterable[Object]) -> list[str]:
@@ -19,7 +19,7 @@ def gather(own: Iterable[str], pods: Sequence[str], events: Iterable[Object]) ->
     for reason in (*pods, *own):
         _add(found, reason, reason)
     for event in sorted(events, key=_when, reverse=True):
-        if event.get("reason") in _SAID_BY_PODS and pods:
+        if event.get("reason") in _OF_PODS and pods:
             continue
         about = dig(event, "involvedObject", "name", default="")
         message = str(event.get("message", ""))

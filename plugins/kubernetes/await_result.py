@@ -25,7 +25,7 @@ class CheckResult:
     failed: bool = False
     """It will never become ready: waiting longer is pointless."""
     settle_seconds: float = 0.0
-    """A ready verdict counts only after `evidence` has not changed for this long."""
+    """A ready result counts only after `evidence` has not changed for this long."""
     evidence: str = ""
 
 

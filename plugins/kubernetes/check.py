@@ -41,7 +41,7 @@ def check(
         naming.assign(obj, kinds.name(urn), seed, autonaming)
     if naming.is_generated(obj):
         raise UserError("metadata.generateName is not supported with server-side apply; set metadata.name or neither")
-    _place(session, obj)
+    _set_namespace(session, obj)
     _refuse_bad_annotations(session, urn, news, obj)
     if kinds.is_crd(obj):
         session.declare(obj)
@@ -53,12 +53,12 @@ def _keep_managed_by(obj: Object, old: Object) -> None:
     manager = os.environ.get("PULUMI_KUBERNETES_MANAGED_BY_LABEL", "pulumi")
     labels = naming.metadata(old).get("labels")
     if isinstance(labels, dict) and labels.get(_MANAGED_BY) == manager:
-        kept = naming.metadata(obj).setdefault("labels", {})
-        if isinstance(kept, dict):
-            kept[_MANAGED_BY] = manager
+        own = naming.metadata(obj).setdefault("labels", {})
+        if isinstance(own, dict):
+            own[_MANAGED_BY] = manager
 
 
-def _place(session: Session, obj: Object) -> None:
+def _set_namespace(session: Session, obj: Object) -> None:
     """Sets the `Provider`'s namespace on an object without one."""
     metadata = naming.metadata(obj)
     if session.namespace and not metadata.get("namespace") and session.is_namespaced(GVK.of(obj)):
@@ -70,6 +70,6 @@ def _refuse_bad_annotations(session: Session, urn: str, news: Properties, obj: O
     if object_annotations.value(given, object_annotations.AUTONAMED):
         session.engine.warn(urn, f"ignoring the annotation {object_annotations.AUTONAMED}: the provider sets it itself")
     if not has_unknown(obj):
-        wrong = await_ready.check_annotations(obj)
-        if wrong:
-            raise UserError(wrong)
+        problem = await_ready.check_annotations(obj)
+        if problem:
+            raise UserError(problem)

@@ -1,4 +1,4 @@
-"""Turns the API server's errors into lines for people: one per fault, without repetitions and secrets."""
+"""Turns the API server's errors into lines for people: one per problem, without repetitions and secrets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _EXISTS = (
 
 
 def lines(error: ApiError, properties: Any = None) -> list[str]:
-    """The faults in an error. Secrets in `properties` are masked."""
+    """The problems in an error. Secrets in `properties` are masked."""
     texts = _refused_fields(error) or _conflicts(error) or _causes(error) or [error.message]
     hidden = [*secret_texts(properties), *(secrecy.contents(properties) if isinstance(properties, dict) else [])]
     return [secrecy.redact(" ".join(text.split()), hidden) for text in texts]
 
 
 def user_error(headline: str, error: ApiError, properties: Any = None) -> UserError:
-    """An error for a resource: one line, or a headline and a line per fault."""
+    """An error for a resource: one line, or a headline and a line per problem."""
     found = lines(error, properties)
     if error.exists:
         found = [f"{found[0]}: {_EXISTS}"]
@@ -63,7 +63,7 @@ def _conflicts(error: ApiError) -> list[str]:
 
 
 def _causes(error: ApiError) -> list[str]:
-    """`Invalid` errors list each fault with its field."""
+    """`Invalid` errors list each problem with its field."""
     if error.reason != "Invalid":
         return []
     return [f"{cause['field']}: {cause.get('message', '')}" for cause in error.causes if cause.get("field")]

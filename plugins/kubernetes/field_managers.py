@@ -32,12 +32,14 @@ def absorb(live: Object, manager: str) -> list[Object] | None:
     taken = [entry for entry in entries if _is_absorbed(entry)]
     if not taken:
         return None
-    kept = [entry for entry in entries if not _is_absorbed(entry)]
-    own = next((e for e in kept if e["manager"] == manager and e["operation"] == "Apply" and not _subresource(e)), None)
+    remaining = [entry for entry in entries if not _is_absorbed(entry)]
+    own = next(
+        (e for e in remaining if e["manager"] == manager and e["operation"] == "Apply" and not _subresource(e)), None
+    )
     fields: Fields = copy.deepcopy(own["fieldsV1"]) if own else {}
     for entry in taken:
         _merge(fields, entry.get("fieldsV1", {}))
-    others = [entry for entry in kept if entry is not own]
+    others = [entry for entry in remaining if entry is not own]
     base = own or taken[-1]
     return [*others, {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}]
 

@@ -71,10 +71,10 @@ def objects(manifest: str) -> Iterator[dict[str, Any]]:
 
 def find(helm: Helm, namespace: str, name: str) -> Live | None:
     """The release, None if it does not exist."""
-    where = ("--namespace", namespace, "--output", "json", "--", name)
+    arguments = ("--namespace", namespace, "--output", "json", "--", name)
     try:
-        status = json.loads(helm.run("status", *where))
-        metadata = json.loads(helm.run("get", "metadata", *where))
+        status = json.loads(helm.run("status", *arguments))
+        metadata = json.loads(helm.run("get", "metadata", *arguments))
     except HelmError as error:
         if _NOT_FOUND in str(error):
             return None

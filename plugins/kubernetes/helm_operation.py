@@ -70,7 +70,7 @@ class Operation:
     def uninstall(self) -> None:
         self._log(f"helm uninstall {self._name}")
         flags = helm_flags.uninstall(self._release, self._timeout)
-        self._helm.run("uninstall", "--ignore-not-found", *flags, *self._where())
+        self._helm.run("uninstall", "--ignore-not-found", *flags, *self._arguments())
 
     def validate(self, *, in_cluster: bool) -> None:
         """Renders the chart, and lets the API server, if it answers, check the result; changes nothing."""
@@ -99,10 +99,10 @@ class Operation:
         served = helm_live.last_deployed(self._helm, self._namespace, self._name)
         if served is None or live.status == "uninstalling":
             self._log(f"removing the incomplete release {self._name} of a killed run ({live.status})")
-            self._helm.run("uninstall", "--ignore-not-found", *self._where())
+            self._helm.run("uninstall", "--ignore-not-found", *self._arguments())
         else:
             self._log(f"rolling {self._name} back to revision {served} after a killed run ({live.status})")
-            self._helm.run("rollback", *self._where(), str(served))
+            self._helm.run("rollback", *self._arguments(), str(served))
 
     def _apply(self, verb: str, flags: list[str]) -> Live:
         before = self._find()
@@ -140,7 +140,7 @@ class Operation:
                 *chart.options,
                 "--values",
                 "-",
-                *self._where(),
+                *self._arguments(),
                 chart.reference,
                 values=self._release["values"],
                 descriptors=chart.descriptors,
@@ -153,7 +153,7 @@ class Operation:
     def _is_ours(self) -> bool:
         return helm_live.is_owned(self._helm, self._namespace, self._name, self._urn)
 
-    def _where(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return ("--namespace", self._namespace, "--", self._name)
 
 

@@ -66,7 +66,7 @@ class ReleaseResource:
     def check(
         self, olds: Properties, news: Properties, seed: bytes, urn: str
     ) -> tuple[Properties, list[tuple[str, str]]]:
-        """The inputs in their normal form; for a chart that cannot be loaded also a fault as (property, reason)."""
+        """The inputs in their normal form; for a chart that cannot be loaded also a problem as (property, reason)."""
         try:
             inputs = helm_inputs.normal(
                 helm_inputs.with_name(news, olds, urn.rpartition("::")[2], seed), self._session.namespace
@@ -79,8 +79,8 @@ class ReleaseResource:
         except HelmError as error:
             reason = f"{self._safe(str(error), news)}; check the chart name and repository configuration."
             return inputs, [("chart", reason)]
-        except UserError as fault:
-            return news, [("valueYamlFiles", str(fault))]
+        except UserError as refusal:
+            return news, [("valueYamlFiles", str(refusal))]
         return inputs, []
 
     def diff(

@@ -34,16 +34,16 @@ def load(given: str) -> Kubeconfig:
 
 def current_cluster(config: Kubeconfig, context: str = "", cluster: str = "") -> Kubeconfig | None:
     """The server of a kubeconfig, with a `Provider`'s overrides; None if it names none."""
-    chosen = _named(config, "contexts", context or config.get("current-context") or "")
+    chosen = _entry(config, "contexts", context or config.get("current-context") or "")
     if chosen is None:
         return None
-    found = _named(config, "clusters", cluster or chosen["context"].get("cluster", ""))
+    found = _entry(config, "clusters", cluster or chosen["context"].get("cluster", ""))
     return found["cluster"] if found else None
 
 
 def namespace(config: Kubeconfig, context: str = "") -> str:
     """The context's namespace; empty if it sets none."""
-    chosen = _named(config, "contexts", context or config.get("current-context") or "")
+    chosen = _entry(config, "contexts", context or config.get("current-context") or "")
     return str(chosen["context"].get("namespace") or "") if chosen else ""
 
 
@@ -52,7 +52,7 @@ def with_overrides(config: Kubeconfig, settings: Settings) -> Kubeconfig:
     config = copy.deepcopy(config)
     if settings.context:
         config["current-context"] = settings.context
-    chosen = _named(config, "contexts", config.get("current-context") or "")
+    chosen = _entry(config, "contexts", config.get("current-context") or "")
     if chosen is not None:
         chosen["context"] |= {"cluster": settings.cluster} if settings.cluster else {}
         chosen["context"] |= {"namespace": settings.namespace} if settings.namespace else {}
@@ -79,8 +79,8 @@ def connect(config: Kubeconfig) -> ApiClient:
 
 def _exec_plugin(config: Kubeconfig) -> str:
     """The exec plugin of the current context's user; empty if it has none."""
-    context = _named(config, "contexts", config.get("current-context") or "")
-    user = _named(config, "users", ((context or {}).get("context") or {}).get("user") or "")
+    context = _entry(config, "contexts", config.get("current-context") or "")
+    user = _entry(config, "users", ((context or {}).get("context") or {}).get("user") or "")
     return str((((user or {}).get("user") or {}).get("exec") or {}).get("command") or "")
 
 
@@ -104,8 +104,8 @@ def _pool(configuration: Any) -> urllib3.PoolManager:
 def _ambient() -> Kubeconfig:
     """The files of $KUBECONFIG, or ~/.kube/config, as one."""
     locations = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    named = [Path(part).expanduser() for part in locations.split(os.pathsep) if part]
-    files = [file for file in named if file.is_file() and file.stat().st_size]
+    paths = [Path(part).expanduser() for part in locations.split(os.pathsep) if part]
+    files = [file for file in paths if file.is_file() and file.stat().st_size]
     if not files:
         raise UserError(f"no kubeconfig: {locations} does not exist; set the Provider's kubeconfig, or $KUBECONFIG")
     return _merged([_read(file) for file in files])
@@ -117,7 +117,7 @@ def _merged(configs: list[Kubeconfig]) -> Kubeconfig:
     for config in configs:
         for section in _SECTIONS:
             known = merged.setdefault(section, [])
-            known += [entry for entry in config.get(section) or [] if not _named(merged, section, entry.get("name"))]
+            known += [entry for entry in config.get(section) or [] if not _entry(merged, section, entry.get("name"))]
         merged |= {key: value for key, value in config.items() if key not in _SECTIONS and not merged.get(key)}
     return merged
 
@@ -165,5 +165,5 @@ def _located(config: Kubeconfig, folder: Path) -> Kubeconfig:
     return config
 
 
-def _named(config: Kubeconfig, section: str, wanted: str) -> Kubeconfig | None:
+def _entry(config: Kubeconfig, section: str, wanted: str) -> Kubeconfig | None:
     return next((entry for entry in config.get(section) or [] if entry.get("name") == wanted), None)

@@ -11,12 +11,12 @@ from core.errors import UserError
 from plugins.kubernetes import kinds, kubeconfig
 from plugins.kubernetes.values import Properties, Unknown, plain
 
-_WHERE = ("kubeconfig", "context", "cluster")
+_CONNECTION = ("kubeconfig", "context", "cluster")
 _IDENTIFIER = "clusterIdentifier"
 
 
 def problems(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
-    """Property and reason of each fault in a `Provider`'s inputs."""
+    """Property and reason of each problem in a `Provider`'s inputs."""
     given = plain(news)
     if _is_strict(given) and kinds.token(urn).startswith("pulumi:providers:"):
         if kinds.name(urn).startswith("default"):
@@ -43,12 +43,12 @@ def diff(olds: Properties, news: Properties) -> tuple[list[str], list[str]]:
     if _IDENTIFIER in new and old.get(_IDENTIFIER) == new[_IDENTIFIER]:
         return changed, []  # the user says that it is the same cluster
     replaces = [_IDENTIFIER] if _IDENTIFIER in changed and _IDENTIFIER in old and _IDENTIFIER in new else []
-    unknown = next((key for key in _WHERE if isinstance(new.get(key), Unknown)), None)
+    unknown = next((key for key in _CONNECTION if isinstance(new.get(key), Unknown)), None)
     if unknown:
         return changed, [*replaces, unknown]
     before, after = _cluster(old), _cluster(new)
     if before is not None and after is not None and before != after:
-        replaces += [key for key in _WHERE if key in changed]
+        replaces += [key for key in _CONNECTION if key in changed]
     return changed, replaces
 
 

@@ -21,9 +21,9 @@ class Releases:
         self._helm = ReleaseResource(session)
 
     def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
-        inputs, faults = self._helm.check(olds, news, seed, urn)
-        if faults:
-            raise UserError(*(f"{key}: {reason}" for key, reason in faults))
+        inputs, failures = self._helm.check(olds, news, seed, urn)
+        if failures:
+            raise UserError(*(f"{key}: {reason}" for key, reason in failures))
         return inputs
 
     def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:

@@ -1,4 +1,4 @@
-"""The ResourceProvider service that the engine calls: decodes, dispatches, encodes, and turns faults into answers."""
+"""The ResourceProvider service that the engine calls: decodes, dispatches, encodes, and turns errors into answers."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         resources = self._resources(request.urn)
         try:
             inputs = resources.check(request.urn, olds, news, request.randomSeed, autonaming)
-        except UserError as fault:
-            failures = [provider_pb2.CheckFailure(reason=line) for line in fault.lines]
+        except UserError as error:
+            failures = [provider_pb2.CheckFailure(reason=line) for line in error.lines]
             return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
         return provider_pb2.CheckResponse(inputs=self._encode(inputs))
 

@@ -32,12 +32,12 @@ def update(
             session.api, live, timeout=timeout or None, cancelled=session.cancelled, log=session.status(urn)
         )
     except ApiError as error:
-        fault = explain.user_error(f"{obj['kind']} {identity} was not updated", error, news)
+        reason = explain.user_error(f"{obj['kind']} {identity} was not updated", error, news)
         present = _read(session, old)
         if present is None:
-            raise fault from None
+            raise reason from None
         live = present
-        failure = InitFailedError(identity, str(fault), [str(fault)], {})
+        failure = InitFailedError(identity, str(reason), [str(reason)], {})
     except await_ready.AwaitError as error:
         live = error.obj
         failure = InitFailedError.after(error, identity, {})
@@ -96,9 +96,9 @@ def _live(session: Session, obj: Object, name: str, namespace: str | None) -> Ob
         return session.api.get(GVK.of(obj), name, namespace)
     except ApiError as error:
         if error.not_found and not error.no_match:
-            where = f"{namespace}/{name}" if namespace else name
+            shown = f"{namespace}/{name}" if namespace else name
             hint = "create it again with `pulumi up --refresh`"
-            raise UserError(f"{obj['kind']} {where} no longer exists in the cluster; {hint}") from None
+            raise UserError(f"{obj['kind']} {shown} no longer exists in the cluster; {hint}") from None
         raise
 
 

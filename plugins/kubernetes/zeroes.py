@@ -49,9 +49,9 @@ def with_dropped(found: Any, given: Any, before: Any) -> Any:
     """
     if isinstance(found, dict) and isinstance(given, dict):
         before = before if isinstance(before, dict) else {}
-        kept = {key: with_dropped(value, given.get(key), before.get(key)) for key, value in found.items()}
+        merged = {key: with_dropped(value, given.get(key), before.get(key)) for key, value in found.items()}
         same = {key for key, value in given.items() if is_zero(value) and found.get(key) == before.get(key)}
-        return kept | {key: given[key] for key in same}
+        return merged | {key: given[key] for key in same}
     if isinstance(found, list) and isinstance(given, list):
         return [with_dropped(value, _at(given, i), _at(before, i)) for i, value in enumerate(found)]
     return found

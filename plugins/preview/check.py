@@ -30,7 +30,7 @@ _WORDS: dict[Any, str] = {
 
 @dataclass(frozen=True)
 class InputProblem:
-    """One fault of a resource's inputs, and its path."""
+    """One problem of a resource's inputs, and its path."""
 
     path: paths.Path
     reason: str
@@ -44,7 +44,7 @@ class InputProblem:
 
 
 def check_inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
-    """All faults of the inputs of one resource. Unknown values count as correct."""
+    """All problems of the inputs of one resource. Unknown values count as correct."""
     return list(_object(values, arguments, (), name, hidden=False))
 
 
@@ -71,7 +71,7 @@ def _unknown(
     for key in values:
         if key not in known and not key.startswith("__"):
             spellings = [each.python_name for each in known.values()] if "_" in key else list(known)
-            hint = did_you_mean(key, spellings) or f"; it has {_listed(sorted(known))}"
+            hint = did_you_mean(key, spellings) or f"; it has {_choices(sorted(known))}"
             yield InputProblem((*path, key), f"{name} has no such property{hint}")
 
 
@@ -100,7 +100,7 @@ def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool)
 
 
 def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator[InputProblem]:
-    """Faults inside a list or map of the right type."""
+    """Problems inside a list or map of the right type."""
     arguments = typing.get_args(option)
     if properties.is_object(option):
         yield from _object(value, option, path, _name(option), hidden=hidden)
@@ -115,11 +115,11 @@ def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator
 def _enumerated(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[InputProblem]:
     allowed = [member.value for option in options if _is_enumeration(option) for member in option]
     if isinstance(value, dict | list):
-        yield InputProblem(path, f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}")
+        yield InputProblem(path, f"must be one of {_choices(allowed)}, not {_kind(value, hidden)}")
     elif value not in allowed:
         hint = did_you_mean(value, map(str, allowed))
         is_open = any(not _is_enumeration(option) and _fits(value, option) for option in options)
-        reason = f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}{hint}"
+        reason = f"must be one of {_choices(allowed)}, not {_kind(value, hidden)}{hint}"
         yield InputProblem(path, reason, certain=not is_open)
 
 
@@ -170,6 +170,6 @@ def _kind(value: Any, hidden: bool) -> str:
     return f"the string {value!r}" if isinstance(value, str) else f"the number {value}"
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _choices(values: Sequence[Any]) -> str:
     more = len(values) - _MOST_LISTED
     return ", ".join(map(str, values[:_MOST_LISTED])) + (f" and {more} more" if more > 0 else "")

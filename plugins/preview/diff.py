@@ -22,11 +22,11 @@ def with_defaults(news: Any, olds: Any) -> Any:
     Bridged Terraform providers list those names under `__defaults` in each object of their inputs.
     """
     if isinstance(news, dict) and isinstance(olds, dict):
-        kept = {name: with_defaults(value, olds.get(name)) for name, value in news.items()}
+        merged = {name: with_defaults(value, olds.get(name)) for name, value in news.items()}
         for name in plain(olds.get(_DEFAULTS)) or ():
             if isinstance(name, str) and name in olds:
-                kept.setdefault(name, olds[name])
-        return kept
+                merged.setdefault(name, olds[name])
+        return merged
     if isinstance(news, list) and isinstance(olds, list) and len(news) == len(olds):
         return [with_defaults(new, old) for new, old in zip(news, olds, strict=True)]
     return news

@@ -21,10 +21,10 @@ def of_new(inputs: Properties, resource: type) -> Properties:
 def of_changed(inputs: Properties, olds: Properties, arguments: type, resource: type) -> Properties:
     """The outputs of a changed resource: what the cloud has set stays."""
     takes = properties.of(arguments)
-    kept = {name: value for name, value in olds.items() if name not in takes}
+    unchanged = {name: value for name, value in olds.items() if name not in takes}
     autonamed = {name: value for name, value in olds.items() if name in takes and name not in inputs}
     always = {each.name for each in properties.of(resource).values() if each.required}
-    return {**{k: v for k, v in autonamed.items() if k in always}, **kept, **_completed(inputs, resource)}
+    return {**{k: v for k, v in autonamed.items() if k in always}, **unchanged, **_completed(inputs, resource)}
 
 
 def _completed(inputs: Properties, cls: type) -> Properties:

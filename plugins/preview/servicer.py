@@ -29,8 +29,8 @@ def _answer(method: Method) -> Method:
     def answered(self: Servicer, request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return method(self, request, context)
-        except UserError as fault:
-            context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(fault))
+        except UserError as refusal:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(refusal))
         except Exception as error:
             what = f"the preview-only provider failed in {method.__name__}: {type(error).__name__}: {error}"
             context.abort(grpc.StatusCode.INTERNAL, what)
@@ -100,17 +100,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
         try:
             found = self._type(request.urn)
-        except UserError as fault:
-            return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(reason=str(fault))])
+        except UserError as error:
+            return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(reason=str(error))])
         news: Properties = diff.with_defaults(decode(request.news), decode(request.olds))
         values = cloud_models.check_inputs(_token(request.urn), news, found.arguments)
         self._log(request.urn, engine_pb2.INFO, values.coverage.message())
-        wrong = _merged(check.check_inputs(news, found.arguments, found.name), values.problems)
-        for each in wrong:
+        problems = _merged(check.check_inputs(news, found.arguments, found.name), values.problems)
+        for each in problems:
             if not each.certain:
                 message = f"{_label(request.urn)}: {each.rendered_path}: {each.reason}"
                 self._log(request.urn, engine_pb2.WARNING, message)
-        failures = _failures([each for each in wrong if each.certain])
+        failures = _failures([each for each in problems if each.certain])
         return provider_pb2.CheckResponse(inputs=self._encode(news), failures=failures)
 
     @_answer
@@ -183,7 +183,7 @@ def _label(urn: str) -> str:
 
 
 def _merged(of_types: list[check.InputProblem], of_values: list[check.InputProblem]) -> list[check.InputProblem]:
-    """One fault for each value: the SDK's, unless it is uncertain and the cloud's own model knows more."""
+    """One problem for each value: the SDK's, unless it is uncertain and the cloud's own model knows more."""
     certain = {each.path for each in of_types if each.certain}
     known = [each for each in of_values if each.path not in certain]
     replaced = {each.path for each in known}

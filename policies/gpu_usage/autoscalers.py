@@ -56,7 +56,7 @@ def scales(manifest: Manifest) -> bool:
     if not isinstance(spec, dict):
         return False
     if manifest.is_patch:
-        is_counted = manifest.type in multipliers.COUNTED
+        is_counted = manifest.type in multipliers.KINDS
         return bool(_NUMBERS & spec.keys()) or (is_counted and next(_numbers(spec), None) is not None)
     if "targetRef" in spec and not _is_scaler(manifest, spec):
         return False

@@ -49,7 +49,7 @@ def is_component(token: str) -> bool:
 
 
 def refuse_empty(token: str, body: Mapping[str, Any], *, has_objects: bool) -> None:
-    """Fault of a component whose objects the preview does not show."""
+    """Error of a component whose objects the preview does not show."""
     kind = token.rpartition(":")[2]
     for key in _CONTENTS:
         if key in body and _holds_unknown(body[key]):

@@ -25,14 +25,14 @@ def network_claims(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 
 def refuse_class(device_class: Manifest) -> None:
-    """Fault of a device class with the name of one for network interfaces."""
+    """Error of a device class with the name of one for network interfaces."""
     resource = part(device_class.body, "spec").get("extendedResourceName")
     if device_class.metadata("name") in _NETWORK or (resource and not accelerators.is_asked(str(resource))):
         raise UncountableError("its name is one of network interfaces, and so may pass for one", "give it another")
 
 
 def refuse(value: Mapping[str, Any], path: Path, network: frozenset[str]) -> None:
-    """Fault of a map that claims devices other than network interfaces."""
+    """Error of a map that claims devices other than network interfaces."""
     claims = value.get("resourceClaims")
     if claims and not (isinstance(claims, list) and all(_of(each) in network for each in claims)):
         raise UncountableError(f"`{dotted((*path, 'resourceClaims'))}` claims devices of unknown number", _REMEDY)

@@ -1,4 +1,4 @@
-"""The version of the facts that components register, which the pack must support."""
+"""The version of the outputs that components register, which the pack must support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEY = "factsVersion"
 
 
 def too_new(resources: Iterable[Resource]) -> str | None:
-    """Why this pack cannot read the stack's facts; None if it can."""
+    """Why this pack cannot read the stack's outputs; None if it can."""
     for version in (resource.body.get(_KEY, VERSION) for resource in resources if resource.type == _CLUSTER):
         if version is UNKNOWN or version > VERSION:
             shown = "unknown version" if version is UNKNOWN else f"version {version:g}"

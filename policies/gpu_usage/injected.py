@@ -12,7 +12,7 @@ from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, UnseenError,
 # Types of a LimitRange's entries that are not about containers.
 _SUMS = ("Pod", "PersistentVolumeClaim")
 # Groups of API with pods, or with what makes them. Others are of operators, which set the defaults of their own.
-_POD_GROUPS = frozenset({"", "*", *(group for group, _ in multipliers.COUNTED)})
+_POD_GROUPS = frozenset({"", "*", *(group for group, _ in multipliers.KINDS)})
 # Fields that a mutation may change without changing a pod.
 _NO_PODS = frozenset(
     {
@@ -126,9 +126,9 @@ def may_add_gpus(spec: Mapping[str, Any]) -> bool:
 
 def _touches(expression: str) -> bool:
     names = (each.replace("~1", "/") for each in _NAME.findall(expression))
-    named = any(map(accelerators.is_asked, names)) or "params" in expression
+    touches = any(map(accelerators.is_asked, names)) or "params" in expression
     return bool(
-        (named and _RESOURCES.search(expression))
+        (touches and _RESOURCES.search(expression))
         or (_RUNTIME.search(expression) and _OF_GPUS.search(expression))
         or _PODS.search(expression)
         or _SHOWN.search(expression)

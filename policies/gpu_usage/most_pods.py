@@ -92,11 +92,11 @@ def _leader_worker_set(manifest: Manifest) -> Body:
     path = ("spec", "leaderWorkerTemplate")
     group = _at(manifest.body, path)
     workers = number(group, "size", 1, path) - (1 if group.get("leaderTemplate") else 0)
-    kept = {key: value for key, value in group.items() if key != "workerTemplate"}
+    changed = {key: value for key, value in group.items() if key != "workerTemplate"}
     if workers > 0:
-        kept["workerTemplate"] = {**part(group, "workerTemplate", path), "replicas": workers}
+        changed["workerTemplate"] = {**part(group, "workerTemplate", path), "replicas": workers}
     update = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
-    return _with_surge(_changed(manifest.body, path, kept), _at(manifest.body, update), update, 0)
+    return _with_surge(_changed(manifest.body, path, changed), _at(manifest.body, update), update, 0)
 
 
 def _ray(manifest: Manifest) -> Body:

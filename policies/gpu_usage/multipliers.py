@@ -34,7 +34,7 @@ _OTHER_KINDS = frozenset(
         ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
     }
 )
-COUNTED = _SCALED | _JOBS | _OTHER_KINDS | most_pods.KINDS
+KINDS = _SCALED | _JOBS | _OTHER_KINDS | most_pods.KINDS
 # Kinds whose runs may overlap without a limit by default.
 _REPEATED = frozenset({("batch", "CronJob"), ("sparkoperator.k8s.io", "ScheduledSparkApplication")})
 _ELASTIC = "kueue.x-k8s.io/elastic-job"
@@ -44,12 +44,12 @@ _KEDA_MOST = 100
 def times(manifest: Manifest, demand: Demand) -> int:
     """Maximum number of times that the object makes this request at once. Only called for requests above 0."""
     _refuse_unbounded(manifest)
-    if manifest.type not in COUNTED:
+    if manifest.type not in KINDS:
         if manifest.kind == "DaemonSet":
             problem = "its pods request GPUs on every node that they fit, so their number is not known here"
             raise UnseenError(problem, "use a Deployment or a Job, or remove the GPUs")
-        where = dotted(demand.path) or "its manifest"
-        problem = f"it requests GPUs (`{where}`), and how many pods a {manifest.kind} runs is not known here"
+        shown = dotted(demand.path) or "its manifest"
+        problem = f"it requests GPUs (`{shown}`), and how many pods a {manifest.kind} runs is not known here"
         raise UnseenError(problem, "request them in a Deployment, Job or JobSet, whose pods are counted")
     spec = part(manifest.body, "spec")
     if manifest.type in _SCALED and number(spec, "replicas", 1, ("spec",)) == 0:

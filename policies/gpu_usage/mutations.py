@@ -26,7 +26,7 @@ _REMEDY = "set it in the manifests of the objects instead, whose pods are counte
 
 
 def refuse(policy: Manifest, declared: Declared) -> None:
-    """Fault of a policy that gives GPUs to objects of others, or changes how many pods they run."""
+    """Error of a policy that gives GPUs to objects of others, or changes how many pods they run."""
     changes = _of_gatekeeper if policy.type in _GATEKEEPER else _of_kyverno
     for path, change in changes(part(policy.body, "spec")):
         if _asks(change, path, declared):
@@ -44,8 +44,8 @@ def _asks(change: Any, path: Path, declared: Declared) -> bool:
 def copied(policy: Manifest) -> Iterator[Manifest]:
     """The kinds of the objects that a policy copies, as empty objects."""
     for _, generate in _generations(policy):
-        listed = part(generate, "cloneList").get("kinds")
-        for each in listed if isinstance(listed, list) else ():
+        kinds = part(generate, "cloneList").get("kinds")
+        for each in kinds if isinstance(kinds, list) else ():
             version, _, kind = str(each).rpartition("/")
             yield _object({"apiVersion": version, "kind": kind}, {})
         if "clone" in generate:
@@ -60,8 +60,8 @@ def created(policy: Manifest) -> Iterator[Manifest]:
 
 
 def _object(generate: Mapping[str, Any], body: Mapping[str, Any]) -> Manifest:
-    named = {"apiVersion": str(generate.get("apiVersion", "v1")), "kind": str(generate.get("kind"))}
-    return of(f"kubernetes:{named['apiVersion']}:{named['kind']}", {**body, **named})
+    identity = {"apiVersion": str(generate.get("apiVersion", "v1")), "kind": str(generate.get("kind"))}
+    return of(f"kubernetes:{identity['apiVersion']}:{identity['kind']}", {**body, **identity})
 
 
 def _generations(policy: Manifest) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -127,8 +127,8 @@ def _without_anchors(value: Any) -> Any:
         return [_without_anchors(each) for each in value]
     if not isinstance(value, dict):
         return value
-    kept = {key: inner for key, inner in value.items() if not _CONDITION.fullmatch(key)}
-    return {_ANCHOR.sub(r"\1", key): _without_anchors(inner) for key, inner in kept.items()}
+    members = {key: inner for key, inner in value.items() if not _CONDITION.fullmatch(key)}
+    return {_ANCHOR.sub(r"\1", key): _without_anchors(inner) for key, inner in members.items()}
 
 
 def _patches(given: Any, path: Path) -> Iterator[tuple[Path, Any]]:

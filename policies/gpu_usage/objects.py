@@ -50,7 +50,7 @@ def count(manifest: Manifest, declared: Declared = NOTHING) -> int:
 def _demands(manifest: Manifest, declared: Declared) -> list[Demand]:
     """What the object requests, with what its own annotations do if it is a pod."""
     is_open = not _BUILT_IN.fullmatch(manifest.group) and manifest.type not in _GANGS
-    own_fields = is_open and manifest.type not in multipliers.COUNTED
+    own_fields = is_open and manifest.type not in multipliers.KINDS
     search = Search(custom=is_open, declared=declared, own_fields=own_fields)
     found = [each for each in search.demands(manifest.body) if each.gpus]
     if found and manifest.is_patch:
@@ -68,10 +68,10 @@ def of_one_pod_each(manifest: Manifest, declared: Declared = NOTHING) -> int:
 
 
 def _refuse_policy(policy: Manifest, declared: Declared) -> None:
-    """Fault of a policy that gives GPUs to objects of others, or creates objects that request some."""
+    """Error of a policy that gives GPUs to objects of others, or creates objects that request some."""
     mutations.refuse(policy, declared)
     for copied in mutations.copied(policy):
-        if copied.type in multipliers.COUNTED or copied.kind == "DaemonSet":
+        if copied.type in multipliers.KINDS or copied.kind == "DaemonSet":
             problem = f"it copies objects of kind {copied.kind}, whose GPUs are not known here"
             raise UnseenError(problem, "declare them in the stack")
     for created in mutations.created(policy):
@@ -83,11 +83,11 @@ def _refuse_policy(policy: Manifest, declared: Declared) -> None:
 def _may_run_pods(manifest: Manifest) -> bool:
     if not _BUILT_IN.fullmatch(manifest.group):
         return True
-    return manifest.type in multipliers.COUNTED or manifest.kind in _PODS or manifest.kind.endswith("List")
+    return manifest.type in multipliers.KINDS or manifest.kind in _PODS or manifest.kind.endswith("List")
 
 
 def _refuse_manifests(manifest: Manifest) -> None:
-    """Fault of a manifest in a text, which an operator may apply."""
+    """Error of a manifest in a text, which an operator may apply."""
     for field, key, text in _texts(manifest.body):
         shown.refuse_entry(key, text, (field, key))
         if pods_in.in_text(text, (field, key)):

@@ -26,11 +26,11 @@ def count(spec: Mapping[str, Any], path: Path, declared: Declared = NOTHING) -> 
     main = sum(_container(each, (*path, "containers")) for each in items(spec, "containers", path))
     start, sidecars = 0, 0
     for container in items(spec, "initContainers", path):
-        asked = _container(container, (*path, "initContainers"))
-        if asked and container.get("restartPolicy") == "Always":
-            sidecars += asked
+        requested = _container(container, (*path, "initContainers"))
+        if requested and container.get("restartPolicy") == "Always":
+            sidecars += requested
         else:
-            start = max(start, sidecars + asked)
+            start = max(start, sidecars + requested)
     most = max(start, sidecars + main)
     if not most:
         _refuse_runtime(spec.get("runtimeClassName"), (*path, "runtimeClassName"), declared)

@@ -58,7 +58,7 @@ class Search:
     """Whether fields without a vendor's prefix count, as one each: their operator is not known here."""
     is_text: bool = False
     """Whether it reads a text, which may configure something: only `resources` in it request accelerators."""
-    _seen: set[int] = field(default_factory=set)
+    _visited: set[int] = field(default_factory=set)
 
     def demands(
         self, value: Any, path: Path = (), trail: tuple[Mapping[str, Any], ...] = (), inside: str = ""
@@ -71,9 +71,9 @@ class Search:
             if self.custom and (gpus := _in_text(value, path)):
                 yield Demand(gpus, trail, path)
         elif isinstance(value, dict | list):
-            if id(value) in self._seen:  # an alias in a text, which may refer to itself
+            if id(value) in self._visited:  # an alias in a text, which may refer to itself
                 return
-            self._seen.add(id(value))
+            self._visited.add(id(value))
             if isinstance(value, dict):
                 yield from self._in_map(value, path, (*trail, value), inside)
             else:
@@ -106,9 +106,9 @@ class Search:
             gpus += whole_number(value["quantity"], (*path, "quantity"))
         if inside in _ANNOTATIONS:
             gpus += fractions.requested(value, path)
-        return gpus + self._named(value, path, inside)
+        return gpus + self._by_name(value, path, inside)
 
-    def _named(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
+    def _by_name(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
         """Requests by keys that are names of accelerators."""
         if inside in _NO_REQUESTS or (self.is_text and not _REQUESTS.fullmatch(inside)):
             return 0

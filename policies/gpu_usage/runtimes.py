@@ -25,7 +25,7 @@ def with_gpus(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 
 def refuse(runtime: Manifest) -> None:
-    """Fault of a RuntimeClass that adds GPUs to pods, or about which too little is known."""
+    """Error of a RuntimeClass that adds GPUs to pods, or about which too little is known."""
     handler, name = runtime.body.get("handler"), runtime.metadata("name")
     if handler is UNKNOWN:
         raise unknown(("handler",))

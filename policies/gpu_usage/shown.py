@@ -22,7 +22,7 @@ _REMEDY = "remove it, and request accelerators in `resources.limits`"
 
 
 def refuse(value: Mapping[str, Any], path: Path) -> None:
-    """Fault of a map that is such a variable, mount or annotation."""
+    """Error of a map that is such a variable, mount or annotation."""
     refuse_entry(value.get("name"), value.get("value"), path)
     for key, inner in value.items():
         refuse_entry(key, inner, path)
@@ -32,7 +32,7 @@ def refuse(value: Mapping[str, Any], path: Path) -> None:
 
 
 def refuse_entry(name: Any, value: Any, path: Path) -> None:
-    """Fault of a variable or annotation, by name."""
+    """Error of a variable or annotation, by name."""
     if not isinstance(name, str):
         return
     if (name in _VARIABLES and value not in _NO_DEVICES) or _ANNOTATION.fullmatch(name):
@@ -40,14 +40,14 @@ def refuse_entry(name: Any, value: Any, path: Path) -> None:
 
 
 def refuse_in_container(container: Mapping[str, Any], path: Path) -> None:
-    """Faults of a container's variables and mounts, also if names and paths are unknown."""
-    for key, named in (("env", "name"), ("envFrom", "prefix"), ("volumeMounts", "mountPath")):
+    """Error of a container's variables and mounts, also if names and paths are unknown."""
+    for key, member in (("env", "name"), ("envFrom", "prefix"), ("volumeMounts", "mountPath")):
         value = container.get(key)
         if value is UNKNOWN:
             raise unknown((*path, key))
         for each in value if isinstance(value, list) else ():
-            if each is UNKNOWN or (isinstance(each, dict) and each.get(named) is UNKNOWN):
-                raise unknown((*path, key, named))
+            if each is UNKNOWN or (isinstance(each, dict) and each.get(member) is UNKNOWN):
+                raise unknown((*path, key, member))
             if isinstance(each, dict):
                 refuse(each, (*path, key))
 
@@ -64,7 +64,7 @@ def _refuse_mount(mounted: Any, path: Path) -> None:
 
 
 def _refuse_prefix(prefix: Any, path: Path) -> None:
-    """Fault of a prefix that turns another key into such a variable."""
+    """Error of a prefix that turns another key into such a variable."""
     if isinstance(prefix, str) and prefix and any(name.startswith(prefix) for name in _VARIABLES):
         raise _refused(f"`{dotted(path)}` is {prefix}, which may make a variable of a key that")
 

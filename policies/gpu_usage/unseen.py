@@ -76,7 +76,7 @@ def find_error(token: str, body: Mapping[str, Any], manifest: Manifest | None) -
 
 
 def refuse_shown(body: Mapping[str, Any]) -> None:
-    """Fault of GPUs in what is shown of it, where none are stated."""
+    """Error of GPUs in what is shown of it, where none are stated."""
     spec = {key: value for key, value in body.items() if key not in ("metadata", "status")}
     asking = next((each for each in Search(own_fields=True).demands(spec) if each.gpus), None)
     if asking:

@@ -40,7 +40,7 @@ class Usage:
         self.view = view
         self.stated = stated
         self.home = embedded.home(view)
-        self.faults: list[tuple[Resource, UncountableError]] = []
+        self.uncountable: list[tuple[Resource, UncountableError]] = []
         """Resources whose requests have no number, and why."""
         self.elsewhere: set[str] = set()
         """URNs of what runs pods of others that no preview shows, and whose GPUs are stated."""
@@ -51,8 +51,8 @@ class Usage:
                 self.children[resource.parent.urn].append(resource)
             if resource.manifest:
                 self.manifests[resource.urn] = resource.manifest
-            if resource.fault:
-                self.faults.append((resource, resource.fault))
+            if resource.error:
+                self.uncountable.append((resource, resource.error))
         self.declared = declared.of(self.manifests.values())
         self.take_templates()
         self.raise_by_autoscalers()
@@ -75,15 +75,15 @@ class Usage:
             found[resource.who] += self.requests[resource.urn]
         return found
 
-    def ask(self, resource: Resource, question: Callable[[], _Answer]) -> _Answer | None:
-        """The result of a function. An error is a fault of the resource, so that others are still counted."""
+    def ask(self, resource: Resource, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The result of a function. An error is a finding on the resource, so that others are still counted."""
         try:
-            return question()
+            return answer()
         except UncountableError as reason:
-            self.faults.append((resource, self.with_remedy(resource, reason)))
+            self.uncountable.append((resource, self.with_remedy(resource, reason)))
         except Exception as crash:  # its text may contain values of the object
             problem = f"this rule cannot read it ({type(crash).__name__})"
-            self.faults.append((resource, UncountableError(problem, "write it as Kubernetes documents it")))
+            self.uncountable.append((resource, UncountableError(problem, "write it as Kubernetes documents it")))
         return None
 
     def with_remedy(self, resource: Resource, reason: UncountableError) -> UncountableError:
@@ -172,8 +172,8 @@ class Usage:
     def count(self, resource: Resource) -> int:
         """Requests of an object that no component of ours is."""
         manifest = self.manifests.get(resource.urn)
-        if fault := unseen.find_error(resource.type, resource.body, manifest):
-            raise fault
+        if error := unseen.find_error(resource.type, resource.body, manifest):
+            raise error
         if manifest is None:
             return 0
         if manifest.group == "helm.sh":
@@ -207,4 +207,4 @@ class Usage:
         if resource.type in WORKLOADS:
             return any(name == "gpus" for name in resource.body)
         manifest = self.manifests.get(resource.urn)
-        return manifest is not None and manifest.type in multipliers.COUNTED
+        return manifest is not None and manifest.type in multipliers.KINDS

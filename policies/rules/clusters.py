@@ -34,8 +34,10 @@ def _allowed_networks(resource: Resource) -> list[Any]:
     if resource.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
         return list(known(body, "vpcConfig", "publicAccessCidrs") or _ALL_ADDRESSES)
     if resource.type == _GKE and known(body, "privateClusterConfig", "enablePrivateEndpoint") is not True:
-        listed = known(body, "masterAuthorizedNetworksConfig")
-        blocks = maps(listed, "cidrBlocks") if listed is not None else [{"cidrBlock": each} for each in _ALL_ADDRESSES]
+        networks = known(body, "masterAuthorizedNetworksConfig")
+        blocks = (
+            maps(networks, "cidrBlocks") if networks is not None else [{"cidrBlock": each} for each in _ALL_ADDRESSES]
+        )
         return [at(one, "cidrBlock") for one in blocks]
     if resource.type == _AKS and known(body, "apiServerAccessProfile", "enablePrivateCluster") is not True:
         return list(known(body, "apiServerAccessProfile", "authorizedIPRanges") or _ALL_ADDRESSES)
@@ -49,8 +51,8 @@ def _secrets(resource: Resource, view: View, config: Config) -> Iterator[Finding
 
 
 def _eks_key(body: Mapping[str, Any]) -> bool:
-    named = "secrets" in (known(body, "encryptionConfig", "resources") or ())
-    return named and at(body, "encryptionConfig", "provider", "keyArn") is not None
+    encrypts = "secrets" in (known(body, "encryptionConfig", "resources") or ())
+    return encrypts and at(body, "encryptionConfig", "provider", "keyArn") is not None
 
 
 _KEYS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {

@@ -25,7 +25,7 @@ def _clusters(resource: Resource, view: View, config: Config) -> Iterator[Findin
         yield Finding(problem, f"change `cluster.kind`, or add it to `clusters` in {view.config}")
 
 
-def _facts(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _version(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     if refusal := facts_version.too_new([resource]):
         problem, _, remedy = refusal.partition("; ")
         yield Finding(problem, remedy)
@@ -42,7 +42,7 @@ POLICIES = [
         config={"clusters": strings()},
     ),
     Rule(
-        of_each(_facts),
+        of_each(_version),
         name="facts-version",
         description="The stack's components register facts that these rules understand.",
         remedy="Use the policies of the stack's tensorplane.",

@@ -21,13 +21,13 @@ _OF_CPUS = ("cpu", "memory")
 def _inside(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     if any(fnmatchcase(resource.name, each) for each in config["allowed"]):
         return
-    for where, kind, pool in _pools_inside(resource):
+    for path, kind, pool in _pools_inside(resource):
         if _may_have_accelerators(kind, pool):
-            yield _uncounted(f"{where} may have accelerators", kind, view)
+            yield _uncounted(f"{path} may have accelerators", kind, view)
     for accelerator in _started_by_gke(resource):
         yield _uncounted(f"GKE may start machines with {accelerator}", _NODE_POOL, view)
     if found := None if _is_counted(resource) else machines.of(resource):
-        yield _uncounted(f"`{found.where}` is {found.machine}, which has accelerators", found.kind, view)
+        yield _uncounted(f"`{found.path}` is {found.machine}, which has accelerators", found.kind, view)
 
 
 def _started_by_gke(resource: Resource) -> Iterator[Any]:

@@ -65,29 +65,31 @@ def _off_gpu_nodes(resource: Resource, view: View, config: Config) -> Iterator[F
         taken = [each.name for each in having if placement.takes(each, pod.spec, groups)]
         blind = any(placement.tolerates(one, _GPU_TAINT) for one in maps(pod.spec, "tolerations"))
         if not pod.gpus and (taken or (blind and not groups)):
-            where = ", ".join(taken) or "nodes with GPUs"
-            problem = f"`{pod.dotted_path}` requests no accelerator and tolerates the taints of {where}"
+            nodes = ", ".join(taken) or "nodes with GPUs"
+            problem = f"`{pod.dotted_path}` requests no accelerator and tolerates the taints of {nodes}"
             yield Finding(problem, "remove the toleration: it takes CPUs and memory that jobs with GPUs wait for")
 
 
 def _tainted(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     for each in node_groups.groups(view):
-        named = each.resource.type == _TAINTED_BY_GKE or any(accelerators.is_named(taint.key) for taint in each.taints)
-        if each.gpus and not named:
+        is_tainted = each.resource.type == _TAINTED_BY_GKE or any(
+            accelerators.is_named(taint.key) for taint in each.taints
+        )
+        if each.gpus and not is_tainted:
             problem = "its nodes have accelerators and no taint for them, so that every pod may fill them"
             yield each.resource, Finding(problem, f"add the taint {_GPU_TAINT.key}=present:{_GPU_TAINT.effect}")
 
 
 def _limits(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in pods.of(resource):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             resources = part(one, "resources", pod.path)
             requests, limits = known(resources, "requests") or {}, known(resources, "limits") or {}
             for name in filter(accelerators.is_asked, sorted({*requests, *limits})):
                 limit = _written(limits.get(name, "none"))
                 request = _written(requests[name]) if name in requests else limit
                 if limit != request:
-                    problem = f"`{where}.resources` requests {request} {name} with a limit of {limit}"
+                    problem = f"`{path}.resources` requests {request} {name} with a limit of {limit}"
                     yield Finding(problem, "write the number into `limits` alone: both must be equal")
 
 
@@ -102,8 +104,8 @@ def _daemons(resource: Resource, view: View, config: Config) -> Iterator[Finding
         for each in groups:
             missing = placement.refusing(each, spec)
             if each.gpus and placement.selects(spec, each, groups) and missing:
-                named = " and ".join(f"{one.key}={one.value}:{one.effect}" for one in missing)
-                problem = f"it does not run on the nodes of {each.name}, whose taint {named} it does not tolerate"
+                taints = " and ".join(f"{one.key}={one.value}:{one.effect}" for one in missing)
+                problem = f"it does not run on the nodes of {each.name}, whose taint {taints} it does not tolerate"
                 yield Finding(problem, "add the toleration: without it, their accelerators cannot be requested or seen")
 
 

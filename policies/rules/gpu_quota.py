@@ -14,15 +14,17 @@ from stack_view.view import Resource, View
 
 def _quota(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     usage = Usage(view, config["charts"])
-    for resource, fault in usage.faults:
-        yield resource, Finding(fault.problem, fault.remedy)
-    quota, asked = config.get("maxGpus", math.inf if usage.home else 0), usage.requests.total()
-    if asked > quota:
+    for resource, error in usage.uncountable:
+        yield resource, Finding(error.problem, error.remedy)
+    quota, requested = config.get("maxGpus", math.inf if usage.home else 0), usage.requests.total()
+    if requested > quota:
         found = amounts.largest_first(usage.by_name())
         remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {view.config}"
         yield (
             None,
-            Finding(f"The workloads request {asked} GPUs", f"the quota is {quota:.12g}. {found}. {remedy}", asked),
+            Finding(
+                f"The workloads request {requested} GPUs", f"the quota is {quota:.12g}. {found}. {remedy}", requested
+            ),
         )
 
 

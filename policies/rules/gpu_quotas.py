@@ -23,18 +23,18 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
     if not limits:
         return
     usage = Usage(view, config["charts"])
-    for resource, fault in usage.faults:
-        yield resource, Finding(fault.problem, fault.remedy)
+    for resource, error in usage.uncountable:
+        yield resource, Finding(error.problem, error.remedy)
     owners = Owners.of(view)
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for resource in view.all:
         if gpus := usage.requests[resource.urn]:
             try:
-                told = groups(owners, resource, gpus, config)
-            except UncountableError as fault:
-                yield resource, Finding(fault.problem, fault.remedy)
+                parts = groups(owners, resource, gpus, config)
+            except UncountableError as error:
+                yield resource, Finding(error.problem, error.remedy)
                 continue
-            for group, part in told.items():
+            for group, part in parts.items():
                 found[group][resource.who] += part
     for group, requests in sorted(found.items()):
         limit = limits.get(group, limits.get("*", 0))

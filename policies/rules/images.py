@@ -20,10 +20,10 @@ _MOVING = re.compile(r"(latest|stable|nightly|edge|main|master|dev|v?\d+)([-_.][
 def _images(resource: Resource) -> Iterator[tuple[str, str]]:
     """The images of the containers, with their path. One that only the update knows was just built."""
     for pod in pods.of(resource):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             image = at(one, "image")
             if image is not UNKNOWN:
-                yield where, str(image or "")
+                yield path, str(image or "")
 
 
 def full_name(image: str) -> str:
@@ -43,27 +43,27 @@ def tag(image: str) -> str:
 
 
 def _moving(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for where, image in _images(resource):
+    for path, image in _images(resource):
         if not _DIGEST.fullmatch(image) and (not tag(image) or _MOVING.fullmatch(tag(image))):
             found = tag(image) or "no tag, which means latest"
-            problem = f"`{where}.image` {image} may be another image tomorrow (tag: {found})"
+            problem = f"`{path}.image` {image} may be another image tomorrow (tag: {found})"
             yield Finding(problem, "give the tag of one release, or a digest: NAME@sha256:…")
 
 
 def _digests(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for where, image in _images(resource):
+    for path, image in _images(resource):
         trusted = any(fnmatchcase(full_name(image), each) for each in config["tagsOf"])
         if not (trusted or _DIGEST.fullmatch(image)):
             # Without the image's name, which may be a part of an encrypted setting: the engine hides the whole alone.
             trust = "trust its tags: add its full name, as docker.io/library/python, to `tagsOf`"
             remedy = f"add its digest (NAME@sha256:…), or {trust}"
-            yield Finding(f"`{where}.image` {image} has no digest", f"{remedy} in {view.config}")
+            yield Finding(f"`{path}.image` {image} has no digest", f"{remedy} in {view.config}")
 
 
 def _registries(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for where, image in _images(resource):
+    for path, image in _images(resource):
         if config["allowed"] and not any(fnmatchcase(full_name(image), each) for each in config["allowed"]):
-            problem = f"`{where}.image` is {full_name(image)}; allowed are {', '.join(config['allowed'])}"
+            problem = f"`{path}.image` is {full_name(image)}; allowed are {', '.join(config['allowed'])}"
             yield Finding(problem, f"push it to one of them, or add it to `allowed` in {view.config}")
 
 

@@ -50,15 +50,15 @@ def _whole(resource: Resource, config: Config) -> Iterator[Pod]:
 
 def _privileges(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _pods(resource, config):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             context = known(one, "securityContext") or {}
             if at(context, "privileged") not in (None, False):
-                yield Finding(f"`{where}` is privileged: it has every device of its node", "remove `privileged`")
+                yield Finding(f"`{path}` is privileged: it has every device of its node", "remove `privileged`")
             if at(context, "allowPrivilegeEscalation") not in (False, *_unchanged(pod)):
                 remedy = "set `securityContext.allowPrivilegeEscalation: false`"
-                yield Finding(f"`{where}` may gain more privileges than its parent process", remedy)
+                yield Finding(f"`{path}` may gain more privileges than its parent process", remedy)
             if at(context, "procMount") not in (None, "Default"):
-                yield Finding(f"`{where}` mounts an unmasked /proc", "remove `procMount`")
+                yield Finding(f"`{path}` mounts an unmasked /proc", "remove `procMount`")
 
 
 def _unchanged(pod: Pod) -> tuple[None, ...]:
@@ -71,9 +71,9 @@ def _host(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
         for key in _HOSTS:
             if at(pod.spec, key) not in (None, False):
                 yield Finding(f"`{pod.dotted_path}.{key}` joins a namespace of the node", f"remove `{key}`")
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             if any(at(port, "hostPort") not in (None, 0) for port in maps(one, "ports")):
-                yield Finding(f"`{where}` takes a port of its node", "remove `hostPort`, and use a Service")
+                yield Finding(f"`{path}` takes a port of its node", "remove `hostPort`, and use a Service")
 
 
 def _volumes(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
@@ -89,32 +89,32 @@ def _volumes(resource: Resource, view: View, config: Config) -> Iterator[Finding
 
 def _user(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _whole(resource, config):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             if _of(pod, one, "runAsNonRoot") is not True:
-                yield Finding(f"`{where}` may run as root", "set `securityContext.runAsNonRoot: true` of its pod")
+                yield Finding(f"`{path}` may run as root", "set `securityContext.runAsNonRoot: true` of its pod")
             elif _of(pod, one, "runAsUser") == 0:
-                yield Finding(f"`{where}` runs as user 0", "set `securityContext.runAsUser` to another user")
+                yield Finding(f"`{path}` runs as user 0", "set `securityContext.runAsUser` to another user")
 
 
 def _capabilities(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _whole(resource, config):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             given = known(one, "securityContext", "capabilities") or {}
             if "ALL" not in _words(given, "drop"):
                 remedy = "set `securityContext.capabilities.drop: [ALL]`"
-                yield Finding(f"`{where}` keeps the default capabilities", remedy)
+                yield Finding(f"`{path}` keeps the default capabilities", remedy)
             for added in sorted(_words(given, "add") - {_CAPABILITY}):
-                yield Finding(f"`{where}` adds the capability {added}", f"add none, or {_CAPABILITY} alone")
+                yield Finding(f"`{path}` adds the capability {added}", f"add none, or {_CAPABILITY} alone")
 
 
 def _profiles(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _pods(resource, config):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             if at(_of(pod, one, "seccompProfile") or {}, "type") not in (*_PROFILES, *_unchanged(pod)):
                 remedy = "set `securityContext.seccompProfile.type: RuntimeDefault` of its pod"
-                yield Finding(f"`{where}` runs without a seccomp profile", remedy)
+                yield Finding(f"`{path}` runs without a seccomp profile", remedy)
             if at(_of(pod, one, "appArmorProfile") or {}, "type") == "Unconfined":
-                yield Finding(f"`{where}` runs without AppArmor", "remove `appArmorProfile`")
+                yield Finding(f"`{path}` runs without AppArmor", "remove `appArmorProfile`")
         for sysctl in maps(pod.spec, "securityContext", "sysctls"):
             if at(sysctl, "name") not in _SYSCTLS:
                 problem = f"`{pod.dotted_path}` sets the sysctl {sysctl.get('name')}, which is not a safe one"

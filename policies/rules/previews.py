@@ -13,8 +13,10 @@ _REMEDY = "run `make preview STACK={stack}`, or set PULUMI_LEGACY_PROVIDER_PREVI
 def _shown(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     if hidden := view.hidden:
         shown = min(hidden, key=lambda resource: resource.who).who
-        named = f"{len(hidden)} resources, such as {shown}" if len(hidden) > 1 else shown
-        problem = f"policies see nothing of {named}, since this preview cannot ask a cluster that does not exist yet"
+        resources = f"{len(hidden)} resources, such as {shown}" if len(hidden) > 1 else shown
+        problem = (
+            f"policies see nothing of {resources}, since this preview cannot ask a cluster that does not exist yet"
+        )
         yield None, Finding(problem, _REMEDY.format(stack=view.stack))
 
 

@@ -72,10 +72,10 @@ def _allows_all(policy: Any) -> bool:
 
 def _is_all(statement: Mapping[str, Any]) -> bool:
     allowed = statement.get("Effect") == "Allow" and "Condition" not in statement
-    return allowed and all("*" in _listed(statement.get(key)) for key in ("Action", "Resource"))
+    return allowed and all("*" in _as_list(statement.get(key)) for key in ("Action", "Resource"))
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

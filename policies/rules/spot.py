@@ -36,9 +36,9 @@ def _interruptible(resource: Resource, view: View, config: Config) -> Iterator[F
         blind = any(at(one, "key") == taint.key for one in tolerations for taint in _TAINTS)
         taken = [each.name for each in spot if placement.takes(each, pod.spec, groups)]
         if (taken or (blind and not groups)) and not (_saves(pod) or _is_tried_again(pod)):
-            where = f"nodes of {', '.join(taken)}" if taken else "spot nodes"
+            nodes = f"nodes of {', '.join(taken)}" if taken else "spot nodes"
             problem = (
-                f"`{pod.dotted_path}` may run on {where}, which the cloud may take at any time, "
+                f"`{pod.dotted_path}` may run on {nodes}, which the cloud may take at any time, "
                 "and saves no checkpoints"
             )
             remedy = "set CHECKPOINT_DIR (`checkpoints`), remove the toleration, or list it in `interruptible`"

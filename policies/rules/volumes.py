@@ -97,8 +97,8 @@ def _deletion_policy(manifest: Manifest) -> Any:
 
 
 def _snapshots(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
-    named = any(fnmatchcase(resource.name, each) for each in config["required"])
-    if resource.type == _VOLUME_COMPONENT and named and not any(_is_schedule(one, resource) for one in view.all):
+    required = any(fnmatchcase(resource.name, each) for each in config["required"])
+    if resource.type == _VOLUME_COMPONENT and required and not any(_is_schedule(one, resource) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
@@ -107,8 +107,8 @@ def _is_schedule(one: Resource, volume: Resource) -> bool:
     parent = one.parent
     below = parent is not None and parent.urn == volume.urn
     # The agent's CronJob is named after its volume.
-    named = one.name in (volume.name, f"snapshots-{volume.name}")
-    return one.type in _SCHEDULES and (below or named)
+    by_name = one.name in (volume.name, f"snapshots-{volume.name}")
+    return one.type in _SCHEDULES and (below or by_name)
 
 
 def _deletion(resource: Resource, view: View, config: Config) -> Iterator[Finding]:

@@ -83,9 +83,9 @@ def _team(owners: Owners, one: Resource, label: str) -> str | None:
         for _, manifest in owners.view.kinds(("core", "Namespace"))
         if manifest.metadata("name") == namespace
     ]
-    named = [*filter(None, [own, *of_namespace])]
-    if named:
-        return _plain(named[0], f"metadata.labels.{label}")
+    teams_named = [*filter(None, [own, *of_namespace])]
+    if teams_named:
+        return _plain(teams_named[0], f"metadata.labels.{label}")
     return registered.teams(owners.view).get(namespace)
 
 
@@ -94,8 +94,8 @@ def priorities(owners: Owners, resource: Resource, gpus: int, config: Mapping[st
     if resource.type in WORKLOADS:
         return _registered(resource, lambda request: [request["priority"]])
     queues = {queue.name: queue for queue in owners.view.of(_QUEUE)}
-    named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(resource)]
-    found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in named]
+    queues_named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(resource)]
+    found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in queues_named]
     return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NO_GROUP for queue in found), gpus)
 
 

@@ -69,8 +69,8 @@ def _gke(body: Mapping[str, Any], machines: Machines) -> Read:
     config = known(body, "nodeConfig") or {}
     machine = str(known(config, "machineType") or "")
     attached = sum(_count(one, "count") for one in maps(config, "guestAccelerators"))
-    counted = _GCP_COUNTED.fullmatch(machine)
-    own = int(counted[1]) if counted else attached or _accelerators(machine, _GCP, machines)
+    match = _GCP_COUNTED.fullmatch(machine)
+    own = int(match[1]) if match else attached or _accelerators(machine, _GCP, machines)
     scaling = known(body, "autoscaling") or {}
     zones = len(known(body, "nodeLocations") or ()) or _ZONES
     per_zone = max(_count(scaling, "maxNodeCount"), _count(body, "nodeCount"), _count(body, "initialNodeCount"))

@@ -40,7 +40,7 @@ _NODE_GROUPS = {"aws": "NodeGroup", "gcp": "NodePool", "azure": "AgentPool"}
 class Machine:
     """A field with a machine that has accelerators."""
 
-    where: str
+    path: str
     machine: str
     kind: str
     """The resource to declare instead."""

@@ -68,8 +68,8 @@ def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Re
                 yield _ours(resource)
             elif (read := cloud_groups.reader(resource)) and not is_owned(resource):
                 yield _of_cloud(resource, read(resource.body, machines))
-        except UncountableError as fault:
-            yield resource, Finding(fault.problem, fault.remedy)
+        except UncountableError as error:
+            yield resource, Finding(error.problem, error.remedy)
 
 
 @lru_cache(maxsize=1)

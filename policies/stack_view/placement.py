@@ -39,24 +39,24 @@ def tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
 
 def selects(spec: Mapping[str, Any], group: Group, groups: Sequence[Group]) -> bool:
     """Whether the pod's selector and affinity allow the group. Labels that no group registers may be there."""
-    told = {key for each in groups for key in each.labels}
+    known_keys = {key for each in groups for key in each.labels}
     wanted = known(spec, "nodeSelector") or {}
-    if not all(_matches(key, "In", [value], group, told) for key, value in wanted.items()):
+    if not all(_matches(key, "In", [value], group, known_keys) for key, value in wanted.items()):
         return False
     terms = known(
         spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"
     )
     return not terms or any(
         all(
-            _matches(str(at(one, "key")), at(one, "operator"), at(one, "values") or [], group, told)
+            _matches(str(at(one, "key")), at(one, "operator"), at(one, "values") or [], group, known_keys)
             for one in maps(term, "matchExpressions")
         )
         for term in terms
     )
 
 
-def _matches(key: str, operator: Any, values: Any, group: Group, told: set[str]) -> bool:
-    if key not in told and not key.startswith(_OWN_LABELS):
+def _matches(key: str, operator: Any, values: Any, group: Group, known_keys: set[str]) -> bool:
+    if key not in known_keys and not key.startswith(_OWN_LABELS):
         return True
     has, value = key in group.labels, group.labels.get(key)
     match operator:

@@ -16,7 +16,7 @@ from stack_view.view import Resource, View
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault of one resource, or of the stack."""
+    """One problem of one resource, or of the stack."""
 
     problem: str
     """What was found, and what is allowed."""
@@ -57,13 +57,13 @@ def of_each(check: Each) -> Whole:
 
     def whole(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
         for resource in view.all:
-            for finding in _asked(check, resource, view, config):
+            for finding in _findings(check, resource, view, config):
                 yield resource, finding
 
     return whole
 
 
-def _asked(check: Each, resource: Resource, view: View, config: Config) -> list[Finding]:
+def _findings(check: Each, resource: Resource, view: View, config: Config) -> list[Finding]:
     """The findings about a resource, or a finding that it cannot be judged."""
     try:
         return list(check(resource, view, config))
@@ -89,7 +89,7 @@ class Rule:
     level: Level = field(default=Level.MANDATORY, kw_only=True)
     """What a finding means, unless the configuration says otherwise."""
     needs_view: bool = field(default=True, kw_only=True)
-    """Whether it judges only a stack that can be read: whose facts are not newer than these rules, and of which the
+    """Whether it judges only a stack that can be read: whose outputs are not newer than these rules, and of which the
     engine shows every resource. `facts-version` and `resources-shown` refuse other stacks."""
 
     def judge(self, view: View, given: Config) -> list[tuple[str, str]]:

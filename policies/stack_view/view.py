@@ -33,7 +33,7 @@ class Resource:
     """Its properties as plain values, with UNKNOWN for what only the update knows."""
     manifest: Manifest | None
     """The Kubernetes object, if it is one."""
-    fault: UncountableError | None
+    error: UncountableError | None
     """Why it cannot be read. gpu-quota refuses it; for the other rules, it has no properties."""
     protected: bool
     """Whether the engine refuses to delete it."""
@@ -67,7 +67,7 @@ class View:
     @classmethod
     def of_messages(cls, resources: Sequence[Any]) -> View:
         """The view of what the engine sends (AnalyzerResource)."""
-        found = [_seen(message) for message in resources]
+        found = [_resource(message) for message in resources]
         by_urn = {resource.urn: resource for resource in found}
         for resource, message in zip(found, resources, strict=True):
             resource.parent = by_urn.get(message.parent)
@@ -124,20 +124,20 @@ class View:
         return f"policies/config.{self.stack}.json"
 
 
-def _seen(message: Any) -> Resource:
+def _resource(message: Any) -> Resource:
     body: Mapping[str, Any] = {}
-    manifest, fault = None, None
+    manifest, error = None, None
     try:
         body = plain(message.properties.fields)
         manifest = of(message.type, body) if message.type.startswith(_KUBERNETES) else None
     except UncountableError as reason:
-        fault = reason
+        error = reason
     except Exception as crash:  # its text may contain values of the object
         problem = f"this rule cannot read it ({type(crash).__name__})"
-        fault = UncountableError(problem, "write it as Kubernetes documents it")
+        error = UncountableError(problem, "write it as Kubernetes documents it")
     protected, hidden = message.options.protect, _is_hidden(message)
     token = _OF_VERSION.sub(r"\1\2", message.type)
-    return Resource(token, message.urn, message.name, body, manifest, fault, protected, hidden)
+    return Resource(token, message.urn, message.name, body, manifest, error, protected, hidden)
 
 
 def _is_hidden(message: Any) -> bool:

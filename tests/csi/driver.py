@@ -57,17 +57,17 @@ class Driver:
         """What it printed."""
         return (self.folder / "driver.log").read_text()
 
-    def seen(self, path: Path) -> Path:
+    def inside(self, path: Path) -> Path:
         """A path as the driver sees it."""
         return Path(f"/proc/{self._holder}/root{path}") if self._holder else path
 
     def volume(self, id_: str) -> Path:
         """A volume's folder."""
-        return self.seen(self.folder / "pool/volumes" / id_)
+        return self.inside(self.folder / "pool/volumes" / id_)
 
     def snapshot(self, id_: str) -> Path:
         """A snapshot's folder."""
-        return self.seen(self.folder / "pool/snapshots" / id_)
+        return self.inside(self.folder / "pool/snapshots" / id_)
 
     def kill(self) -> None:
         """Ends it at once, wherever it is."""

@@ -38,7 +38,7 @@ kills = st.one_of(st.none(), st.none(), st.none(), st.integers(0, 12))
 
 
 @dataclass
-class Kept:
+class Expected:
     """A volume or a snapshot as it should be."""
 
     id: str
@@ -55,8 +55,8 @@ class Volumes(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         empty(self.driver)
-        self.volumes: dict[str, Kept] = {}
-        self.snapshots: dict[str, Kept] = {}
+        self.volumes: dict[str, Expected] = {}
+        self.snapshots: dict[str, Expected] = {}
 
     def call(self, method: str, kill: int | None, **fields: Any) -> Any:
         """A call; one whose driver was killed is repeated, as Kubernetes does. Gives the answer or the refusal."""
@@ -84,7 +84,7 @@ class Volumes(RuleBasedStateMachine):
         self._create(name, mib, kill, origin, ("snapshot", origin.id))
 
     def _create(
-        self, name: str, mib: int, kill: int | None, origin: Kept | None, source: tuple[str, str] | None
+        self, name: str, mib: int, kill: int | None, origin: Expected | None, source: tuple[str, str] | None
     ) -> None:
         made_of = {"volume": of_volume, "snapshot": of_snapshot}[source[0]](source[1]) if source else None
         answer = self.call(
@@ -104,7 +104,7 @@ class Volumes(RuleBasedStateMachine):
             assert answer is CODES.OUT_OF_RANGE
         else:
             assert answer.volume.capacity_bytes == mib * MIB
-            self.volumes[name] = Kept(
+            self.volumes[name] = Expected(
                 answer.volume.volume_id, mib * MIB, source, dict(origin.content if origin else {})
             )
 
@@ -138,7 +138,7 @@ class Volumes(RuleBasedStateMachine):
             made = answer.snapshot
             assert made.ready_to_use and made.size_bytes == volume.size
             source = ("volume", volume.id)
-            self.snapshots[name] = Kept(made.snapshot_id, volume.size, source, dict(volume.content))
+            self.snapshots[name] = Expected(made.snapshot_id, volume.size, source, dict(volume.content))
 
     @precondition(lambda self: self.volumes)
     @rule(data=st.data(), mib=sizes, kill=kills)

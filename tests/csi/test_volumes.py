@@ -22,7 +22,7 @@ def publish(driver: Driver, volume: str, target: str, mode: int = MODES.MULTI_NO
     path = driver.folder / "pods" / target
     path.parent.mkdir(exist_ok=True)
     driver.client.NodePublishVolume(volume_id=volume, target_path=str(path), volume_capability=capability(mode), **more)
-    return driver.seen(path)
+    return driver.inside(path)
 
 
 def unpublish(driver: Driver, volume: str, target: str) -> None:

@@ -23,7 +23,7 @@ def _readers(text: str) -> Iterator[str]:
     yield from re.findall(r"`([\w./-]+)`[^`\n]*:\n\n *```", text)
 
 
-def _wrong(text: str) -> list[str]:
+def _problems(text: str) -> list[str]:
     found: list[str] = []
     there = set(_readers(text))
     for command in commands(text):
@@ -33,7 +33,7 @@ def _wrong(text: str) -> list[str]:
 
 
 def test_every_command_is_there() -> None:
-    assert on_pages(_wrong) == []
+    assert on_pages(_problems) == []
 
 
 def test_every_block_says_what_it_is() -> None:
@@ -98,19 +98,19 @@ def test_the_pages_have_commands() -> None:
     ],
 )
 def test_what_is_made_up_is_found(text: str, problem: str) -> None:
-    assert any(problem in found for found in _wrong(f"```sh\n{text}\n```\n")), _wrong(f"```sh\n{text}\n```\n")
+    assert any(problem in found for found in _problems(f"```sh\n{text}\n```\n")), _problems(f"```sh\n{text}\n```\n")
 
 
 @pytest.mark.parametrize(
     "code", ["make uppp STACK=dev", "tensorplane whyy x", "kubectl get podz", "python -m embeded up"]
 )
 def test_commands_in_sentences_are_looked_at(code: str) -> None:
-    assert len(_wrong(f"Then `{code}` does it.")) == 1
+    assert len(_problems(f"Then `{code}` does it.")) == 1
 
 
 def test_a_mark_is_for_programs_that_nobody_has_here_alone() -> None:
     marked = "<!-- not run: needs an Azure account -->\n```sh\naz group list\nmake uppp  # no\n```\n"
-    assert [found.rpartition(": ")[2] for found in _wrong(marked)] == ["no target uppp"]
+    assert [found.rpartition(": ")[2] for found in _problems(marked)] == ["no target uppp"]
 
 
 def test_commands_are_read_as_the_shell_reads_them() -> None:

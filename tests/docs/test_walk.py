@@ -12,7 +12,7 @@ from rich.console import Console
 from cli.commands.runs import tables
 from cli.pipelines.listing import Run, StageRun
 from tests.support.documented import Block, blocks
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from tests.support.rendering import PROJECT, settings_of
 
 PAGE = (PROJECT / "docs" / "pipelines.md").read_text()
@@ -47,7 +47,7 @@ def test_each_step_is_accepted_in_the_dev_stack(count: int) -> None:
     tree = dev()
     for section in ("volumes", "datasets", "workloads"):
         tree[section] = {**tree.get(section, {}), **example[section]}
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize("number", range(len(_of_tables())))

@@ -84,28 +84,28 @@ class Server:
 class CanaryServer(Server):
     """With a canary."""
 
-    def kept(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         found = self.kube.get(f"/api/v1/namespaces/{self.namespace}/configmaps/{self.name}-rollout") or {}
         state: dict[str, Any] = json.loads((found.get("data") or {}).get("rollout.json") or "{}")
         return state
 
     @property
     def stable(self) -> int:
-        return int(self.kept()["stable"])
+        return int(self.state()["stable"])
 
     def next_version(self) -> int:
         """A number above all that were ever published: a version that is refused stays in its folder."""
         there = [int(path.name) for path in self.folder.iterdir() if path.name.isdecimal()]
-        return 1 + max([self.stable, *there, *(int(one["version"]) for one in self.kept()["decisions"])])
+        return 1 + max([self.stable, *there, *(int(one["version"]) for one in self.state()["decisions"])])
 
     def decided(self, action: str, version: int) -> dict[str, Any]:
         """The decision, once it is made."""
 
         def look() -> dict[str, Any]:
-            decisions: list[dict[str, Any]] = self.kept().get("decisions", [])
+            decisions: list[dict[str, Any]] = self.state().get("decisions", [])
             return next((one for one in decisions if (one["action"], one["version"]) == (action, version)), {})
 
-        return eventually(look, about=self.kept)
+        return eventually(look, about=self.state)
 
     def settled(self, version: int) -> None:
         """Waits until all stable pods serve a version, and no canary is left: one that ends answers until its address
@@ -113,12 +113,12 @@ class CanaryServer(Server):
         canary = f"app.kubernetes.io/name={self.name},tensorplane.dev/track=canary"
         eventually(
             lambda: (
-                self.kept().get("stable") == version
-                and self.kept()["candidate"] is None
+                self.state().get("stable") == version
+                and self.state()["candidate"] is None
                 and len(self.ready()) == REPLICAS
                 and not self.kube.items(self._pods, labelSelector=canary)
             ),
-            about=self.kept,
+            about=self.state,
         )
 
     def tried(self) -> str:

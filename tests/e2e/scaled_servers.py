@@ -38,7 +38,7 @@ def publish(stack: OwnStack) -> None:
 
 
 @contextlib.contextmanager
-def asked(url: str) -> Iterator[None]:
+def load(url: str) -> Iterator[None]:
     """Two clients ask the model at this URL without pause."""
     ended = threading.Event()
     request = urllib.request.Request(f"{url}:predict", json.dumps({"instances": [1.0]}).encode())

@@ -74,9 +74,9 @@ def _tree(folder: Path) -> dict[str, bytes]:
 
 def _interrupt(monkeypatch: pytest.MonkeyPatch, when: Callable[[], bool], after: int) -> None:
     """Ctrl-C is pressed once, when a command has sent so many bytes, and the volume has what they were to bring."""
-    write, sent, pressed = cp._Counted.write, 0, False
+    write, sent, pressed = cp._CountedProgram.write, 0, False
 
-    def counted(stream: cp._Counted, data: bytes) -> int:
+    def counted(stream: cp._CountedProgram, data: bytes) -> int:
         nonlocal sent, pressed
         sent += len(data)
         if sent > after and not pressed:
@@ -84,7 +84,7 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch, when: Callable[[], bool], after:
             raise KeyboardInterrupt
         return write(stream, data)
 
-    monkeypatch.setattr(cp._Counted, "write", counted)
+    monkeypatch.setattr(cp._CountedProgram, "write", counted)
 
 
 def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(

@@ -68,12 +68,12 @@ class Gateway(CanaryServer):
     def tries(self, version: int) -> None:
         """Waits until the canary has a version, and its part of the requests."""
         self.decided("CanaryStarted", version)
-        eventually(lambda: self.weights == [_PERCENT, _PERCENT], about=self.kept)
+        eventually(lambda: self.weights == [_PERCENT, _PERCENT], about=self.state)
 
     def rests(self, version: int) -> None:
         """Waits until there is this version alone."""
         self.settled(version)
-        eventually(lambda: self.weights == [0, 0], about=self.kept)
+        eventually(lambda: self.weights == [0, 0], about=self.state)
 
     def send(self) -> Callable[..., Any]:
         """Sends requests to the Gateway's address, whatever their host."""

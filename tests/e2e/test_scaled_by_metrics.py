@@ -141,7 +141,7 @@ def test_requests_and_records_start_pods_also_the_first_one(deployed: Deployed, 
         scaled_servers.publish(made)
         replicas("idle", 0)
         replicas("scorer", 0)
-        with scaled_servers.asked(made.url("busy")):
+        with scaled_servers.load(made.url("busy")):
             # Nobody answers the scorer yet, so that its lag stays.
             with _pod(kube, "writer", _WRITER):
                 replicas("scorer", 2)

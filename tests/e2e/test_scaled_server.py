@@ -29,7 +29,7 @@ def test_load_starts_a_pod_that_an_update_keeps(deployed: Deployed, tmp_path: Pa
         scaled_servers.deploy(made, {"server": {**scaling, "max": 2}})
         scaled_servers.publish(made)
         assert eventually(lambda: server()["status"].get("readyReplicas") == 1)
-        with scaled_servers.asked(made.url("server")):
+        with scaled_servers.load(made.url("server")):
             assert eventually(lambda: server()["spec"]["replicas"] == 2)
             before = _written_by(server(), "pulumi")
             scaled_servers.deploy(made, {"server": {**scaling, "max": 3}})

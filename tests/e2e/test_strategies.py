@@ -40,11 +40,11 @@ ALL.append(Job("servers-loop", "train.py", SERVERS, {"STEPS": "600"}, saves=True
 def test_digits_are_learned_and_all_workers_end_with_the_same_weights(deployed: Deployed, tmp_path: Path) -> None:
     with deployed_jobs(deployed, tmp_path, "strategies", ALL) as running:
         ended = [(job, running.ended(job.name, PATIENT_SECONDS * len(ALL))) for job in ALL]
-    faults = [f"{job}: {fault}\n{one}" for job, one in ended if (fault := _fault(job, one))]
+    faults = [f"{job}: {fault}\n{one}" for job, one in ended if (fault := _problem(job, one))]
     assert not faults, "\n".join(faults)
 
 
-def _fault(job: Job, ended: Ended) -> str:
+def _problem(job: Job, ended: Ended) -> str:
     """What is wrong with a job's end; empty if it learned the digits."""
     if not ended.succeeded:
         return "failed"

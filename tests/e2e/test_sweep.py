@@ -69,7 +69,7 @@ def test_a_killed_controller_neither_loses_nor_repeats_a_trial(
         made.up(**_sections(search))
         run = eventually(lambda: _results(made.kube, made.namespace).get("run", ""))
         runs = made.volume("work") / "checkpoints"
-        with held_sweep.seen(deployed.instance.kubeconfig, made.namespace, run) as seen:
+        with held_sweep.observed(deployed.instance.kubeconfig, made.namespace, run) as seen:
             # The last trial is held until all kills are done.
             for number in range(_TRIALS):
                 for _ in range(_KILLS * (number + 1) // _TRIALS - _KILLS * number // _TRIALS):

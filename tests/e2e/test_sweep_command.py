@@ -31,7 +31,7 @@ _WAITS = "import os, time; print('tensorplane: step=1 loss=0.5', flush=True); ti
 @pytest.fixture
 def person(deployed: Deployed, tmp_path: Path) -> Iterator[Person]:
     yield (person := Person(tmp_path))
-    for name in _named(deployed, person, _JOB_SETS):
+    for name in _names(deployed, person, _JOB_SETS):
         deployed.kube.delete(f"{_JOB_SETS}/{name}")
 
 
@@ -55,7 +55,7 @@ def _run(person: Person, told: str) -> str:
     return found
 
 
-def _named(deployed: Deployed, person: Person, path: str) -> set[str]:
+def _names(deployed: Deployed, person: Person, path: str) -> set[str]:
     found = deployed.kube.items(path, labelSelector=f"app.kubernetes.io/name={person.name}")
     return {one["metadata"]["name"] for one in found}
 
@@ -64,14 +64,14 @@ def test_a_cancelled_sweep_leaves_nothing_and_the_same_command_continues_it(pers
     submit = (*_submission(person, 9999), "--detach")
     run = _run(person, person(*submit))
     trials = {f"{run}-t0000", f"{run}-t0001"}
-    eventually(lambda: trials <= _named(deployed, person, _JOB_SETS))
+    eventually(lambda: trials <= _names(deployed, person, _JOB_SETS))
     assert person("cancel", person.name).startswith(f"{run}: cancelled, and its trials with it")
     assert f"{run}: submitted to tensorplane-dev: 2 trials, 2 at once" in person(*submit)
-    eventually(lambda: trials <= _named(deployed, person, _JOB_SETS))
+    eventually(lambda: trials <= _names(deployed, person, _JOB_SETS))
     assert [row["state"] for row in json.loads(person("sweep", person.name, "--json"))["trials"]] == ["open", "open"]
     person("cancel", run)
     for path in (_JOB_SETS, *_OTHERS):
-        eventually(lambda path=path: not _named(deployed, person, path))  # type: ignore[misc]
+        eventually(lambda path=path: not _names(deployed, person, path))  # type: ignore[misc]
 
 
 def test_a_sweep_runs_to_its_end_once(person: Person) -> None:

@@ -46,11 +46,11 @@ def test_programs_of_the_tutorials_run_unchanged(deployed: Deployed, tmp_path: P
         ended = {job.name: running.ended(job.name, PATIENT_SECONDS * len(ALL)) for job in ALL}
         # Those of ps and workers, too, which never end by themselves.
         assert all(running.all_end(job.name) for job in ALL)
-    faults = [f"{name}: {fault}\n{one}" for name, one in ended.items() if (fault := _fault(one))]
+    faults = [f"{name}: {fault}\n{one}" for name, one in ended.items() if (fault := _problem(one))]
     assert not faults, "\n".join(faults)
 
 
-def _fault(ended: Ended) -> str:
+def _problem(ended: Ended) -> str:
     """What is wrong with a job's end; empty if its program finished, with the same weights in all workers."""
     if not ended.succeeded or ended.restarts:
         return f"failed, restarts: {ended.restarts}"

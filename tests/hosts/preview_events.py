@@ -24,7 +24,7 @@ def step(operation: str, token: str, name: str, old: Any = None, new: Any = None
     return {"resourcePreEvent": {"metadata": {**metadata, **states, **more}, "planning": True}}
 
 
-def said(severity: str, message: str) -> Event:
+def diagnostic(severity: str, message: str) -> Event:
     return {"diagnosticEvent": {"prefix": f"{severity}: ", "message": message, "severity": severity}}
 
 
@@ -36,8 +36,8 @@ _PACK = {"policyPackName": "tensorplane", "policyPackVersion": "0.1.0"}
 _DEPLOYMENT = {"replicas": 1, "image": "server:1", "paused": True}
 
 CHANGES: list[Event] = [
-    said("warning", "using pulumi-language-python from $PATH at .venv/bin/pulumi-language-python\n"),
-    said("debug", "registering resource\n"),
+    diagnostic("warning", "using pulumi-language-python from $PATH at .venv/bin/pulumi-language-python\n"),
+    diagnostic("debug", "registering resource\n"),
     step("same", "pulumi:pulumi:Stack", "tensorplane-dev", {}, {}),
     step("same", "tensorplane:index:Namespace", "main", {}, {}),
     step("create", "tensorplane:index:ModelServer", "server", None, {"gpus": 2}),
@@ -80,11 +80,11 @@ CHANGES: list[Event] = [
 ]
 _VALUES = Coverage("aws:eks/nodeGroup:NodeGroup", "botocore 1.2.3", frozenset({"amiType"}), frozenset({"version"}))
 CLOUD: list[Event] = [
-    said("info", replace(_VALUES, absent=frozenset({"forceUpdateVersion"})).message()),
-    said("info", replace(_VALUES, limited=frozenset({"capacityType"})).message()),
-    said("info", Coverage("gcp:kms/keyRing:KeyRing", "", absent=frozenset({"location"})).message()),
+    diagnostic("info", replace(_VALUES, absent=frozenset({"forceUpdateVersion"})).message()),
+    diagnostic("info", replace(_VALUES, limited=frozenset({"capacityType"})).message()),
+    diagnostic("info", Coverage("gcp:kms/keyRing:KeyRing", "", absent=frozenset({"location"})).message()),
     step("create", "aws:eks/cluster:Cluster", "cluster", None, {"version": "1.35"}),
-    said("error", "aws:eks/addon:Addon resource 'dns' has a problem: addonName: missing; Addon requires it\n"),
+    diagnostic("error", "aws:eks/addon:Addon resource 'dns' has a problem: addonName: missing; Addon requires it\n"),
 ]
 KEPT: list[Event] = [{"policyAnalyzeStackSummaryEvent": {**_PACK, "passed": ["gpu-quota"]}}]
 VIOLATED: list[Event] = [
@@ -98,10 +98,10 @@ VIOLATED: list[Event] = [
         }
     },
     {"policyAnalyzeStackSummaryEvent": {**_PACK, "failed": ["gpu-quota"]}},
-    said("error", "preview failed\n"),
+    diagnostic("error", "preview failed\n"),
 ]
 FAULTS: list[Event] = [
-    said(
+    diagnostic(
         "error", "tensorplane:queues.research.gpus.t44: unknown accelerator (did you mean t4?)\nvolumes.b: no backend\n"
     )
 ]

@@ -185,7 +185,7 @@ def test_the_real_preview_makes_the_stack_and_leaves_the_checkout_alone(preview:
     assert [(change.operation, change.type, change.name) for change in found.changes] == [
         ("create", "TrainingJob", "digits")
     ]
-    (verdict,) = [verdict for verdict in found.verdicts if verdict.messages]
+    (verdict,) = [verdict for verdict in found.policy_results if verdict.messages]
     assert verdict.level == "mandatory"
     assert verdict.messages[0].startswith("The workloads request 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
     assert "s3cret" not in render.markdown(found)
@@ -199,15 +199,15 @@ def test_the_programs_own_faults_are_shown_as_they_are(preview: Preview) -> None
     (preview.settings.project / "__main__.py").write_text(program)
     found = preview.run()
     assert found.failed
-    assert found.faults == ("queues.a: unknown", "queues.b: unknown")
-    assert found.verdicts == ()
+    assert found.errors == ("queues.a: unknown", "queues.b: unknown")
+    assert found.policy_results == ()
 
 
 @pytest.mark.nightly("an engine run for a rare fault")
 def test_a_fault_before_the_engine_runs_is_shown(preview: Preview) -> None:
     settings = preview.settings.project / "Pulumi.yaml"
     settings.write_text(settings.read_text().replace("virtualenv: ", "virtualenv: missing"))
-    (fault,) = preview.run().faults
+    (fault,) = preview.run().errors
     assert "runtime.options.virtualenv: " in fault
     assert "is not a virtual environment" in fault
 

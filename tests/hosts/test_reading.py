@@ -25,7 +25,7 @@ Path("seen.json").write_text(json.dumps({**config.get_config_env(), **config.CON
 """
 
 
-def _seen(project: Project) -> dict[str, Any]:
+def _config(project: Project) -> dict[str, Any]:
     """The configuration as a program of the engine gets it."""
     project.having(_PROGRAM).run("preview")
     stored: dict[str, str] = json.loads((project.folder / "seen.json").read_text())
@@ -60,14 +60,14 @@ def test_a_program_gets_what_is_read_here(project: Project, file: Path) -> None:
     file.write_text(f"{file.read_text()}config:\n  tensorplane:nested:\n{nested}{alone}")
     found = stack_file.read(file)
     assert not found.problems
-    assert found.config == _seen(project)
+    assert found.config == _config(project)
 
 
 def test_what_the_cli_encrypts_is_known_as_encrypted(project: Project, file: Path) -> None:
     project.run("config", "set", "--path", "tensorplane:workloads.x.env.A", "5", "--stack", "dev")
     project.run("config", "set", "--secret", "--path", "tensorplane:workloads.x.env.S", "5", "--stack", "dev")
     assert stack_file.read(file).config["tensorplane:workloads"] == {"x": {"env": {"A": 5, "S": ENCRYPTED}}}
-    assert _seen(project)["tensorplane:workloads"] == {"x": {"env": {"A": 5, "S": "5"}}}
+    assert _config(project)["tensorplane:workloads"] == {"x": {"env": {"A": 5, "S": "5"}}}
 
 
 @pytest.mark.nightly("an engine run for each")

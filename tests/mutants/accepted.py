@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants import text
-from tests.mutants.places import Tree, places, put, value_at
+from tests.mutants.places import Tree, each_value, put, value_at
 from tests.support.rendering import settings_of
 
 _MORE = ("diskGib", "everySteps", "steps")
@@ -42,7 +42,7 @@ def another_order(tree: Tree, chance: random.Random) -> None:
 
 def number_as_text(tree: Tree, chance: random.Random) -> None:
     """A number as `pulumi config set` stores it."""
-    found = [at for at, value in places(tree) if type(value) is int and at[-1] in (*_MORE, "min", "max", "perNode")]
+    found = [at for at, value in each_value(tree) if type(value) is int and at[-1] in (*_MORE, "min", "max", "perNode")]
     if found:
         at = chance.choice(found)
         put(tree, at, str(value_at(tree, at)))
@@ -50,7 +50,7 @@ def number_as_text(tree: Tree, chance: random.Random) -> None:
 
 def more(tree: Tree, chance: random.Random) -> None:
     """A larger amount."""
-    found = [at for at, value in places(tree) if type(value) is int and at[-1] in _MORE and "env" not in at]
+    found = [at for at, value in each_value(tree) if type(value) is int and at[-1] in _MORE and "env" not in at]
     if found:
         at = chance.choice(found)
         put(tree, at, value_at(tree, at) + chance.randint(1, 50))

@@ -38,7 +38,7 @@ NO_EFFECT = "it changes nothing"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Outcome:
     """What a user would see, and what would be built."""
 
     lines: list[str] = field(default_factory=list)
@@ -51,33 +51,33 @@ class Verdict:
     made: Rendered | None = None
 
 
-def verdict(mutant: Mutant, folder: Path) -> Verdict:
+def outcome(mutant: Mutant, folder: Path) -> Outcome:
     """Check the file as `tensorplane check` does, and build what it accepts; the SDK keeps its configuration."""
-    return contextvars.copy_context().run(_verdict, mutant, folder)
+    return contextvars.copy_context().run(_outcome, mutant, folder)
 
 
-def _verdict(mutant: Mutant, folder: Path) -> Verdict:
+def _outcome(mutant: Mutant, folder: Path) -> Outcome:
     file = folder / "Pulumi.dev.yaml"
     file.write_text(mutant.text)
     try:
         check_command.run(file)
         if unread := stack_config.encrypted(file):
-            return Verdict(unread=unread)
+            return Outcome(unread=unread)
         resolved = stack.load(Settings.of_file(stack_file.read(file)))
-        return Verdict(resolved=resolved, made=rendering.run(lambda: stack.build(resolved)))
+        return Outcome(resolved=resolved, made=rendering.run(lambda: stack.build(resolved)))
     except UserError as fault:
-        return Verdict(lines=list(fault.lines))
+        return Outcome(lines=list(fault.lines))
     except Exception:
-        return Verdict(crash=traceback.format_exc())
+        return Outcome(crash=traceback.format_exc())
 
 
 @functools.cache
-def of_base(base: Path, folder: Path) -> Verdict:
+def of_base(base: Path, folder: Path) -> Outcome:
     """What the unchanged stack comes to."""
-    return verdict(fresh.base_of(base), folder)
+    return outcome(fresh.base_of(base), folder)
 
 
-def flaws(mutant: Mutant, found: Verdict, folder: Path) -> list[str]:
+def flaws(mutant: Mutant, found: Outcome, folder: Path) -> list[str]:
     """What is wrong with how a mutant is answered, but for what was reviewed; what a cluster says is not in it."""
     if found.crash:
         return [found.crash]
@@ -90,7 +90,7 @@ def flaws(mutant: Mutant, found: Verdict, folder: Path) -> list[str]:
     return [one for one in wrong if not is_reviewed(mutant, found, one)]
 
 
-def is_reviewed(mutant: Mutant, found: Verdict, flaw: str) -> bool:
+def is_reviewed(mutant: Mutant, found: Outcome, flaw: str) -> bool:
     """Whether somebody looked at such a flaw, and found it right: `reviewed.yaml` has the reason."""
     kind = found.resolved.config.cluster.kind if found.resolved else ""
     file = mutant.base.name
@@ -131,7 +131,7 @@ def _against_sdk(made: Rendered) -> Iterator[str]:
         package = each.type.partition(":")[0]
         if package in _CLOUDS:
             kind = Sdk(package).resource(each.type)
-            for wrong in sdk_check.check_inputs(_counted(each.inputs), kind.arguments, kind.name):
+            for wrong in sdk_check.check_inputs(_numbers(each.inputs), kind.arguments, kind.name):
                 if wrong.certain:
                     yield f"{each.type} {each.name} {wrong.rendered_path}: {wrong.reason}"
 
@@ -155,13 +155,13 @@ def objects(made: Rendered) -> Iterator[dict[str, Any]]:
     """The Kubernetes objects, as they would be sent; a chart is none."""
     for each in made.resources:
         if each.type.startswith("kubernetes:") and "/v" in each.type and "helm.sh" not in each.type:
-            yield _counted(each.inputs)
+            yield _numbers(each.inputs)
 
 
-def _counted(value: Any) -> Any:
+def _numbers(value: Any) -> Any:
     """With the whole numbers that the engine makes of what mocks tell as fractions, and without what is nothing."""
     if isinstance(value, Mapping):
-        return {key: _counted(each) for key, each in value.items() if each is not None}
+        return {key: _numbers(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_counted(each) for each in value]
+        return [_numbers(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

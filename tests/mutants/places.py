@@ -18,7 +18,7 @@ REFERENCES = {
 """The settings that name something of a section."""
 
 
-def places(node: Any, at: At = ()) -> Iterator[tuple[At, Any]]:
+def each_value(node: Any, at: At = ()) -> Iterator[tuple[At, Any]]:
     """Every value below a node, with its place, from the outside inwards."""
     if isinstance(node, dict):
         pairs: list[tuple[str | int, Any]] = list(node.items())
@@ -26,7 +26,7 @@ def places(node: Any, at: At = ()) -> Iterator[tuple[At, Any]]:
         pairs = list(enumerate(node)) if isinstance(node, list) else []
     for key, value in pairs:
         yield (*at, key), value
-        yield from places(value, (*at, key))
+        yield from each_value(value, (*at, key))
 
 
 def value_at(tree: Any, at: At) -> Any:
@@ -53,11 +53,11 @@ def rename(tree: Any, at: At, name: str) -> None:
 
 def scalars(tree: Any, *kinds: type) -> list[At]:
     """The places of values of these very types."""
-    return [at for at, value in places(tree) if type(value) in kinds]
+    return [at for at, value in each_value(tree) if type(value) in kinds]
 
 
 def maps(tree: Any) -> list[At]:
-    return [at for at, value in places(tree) if isinstance(value, dict)]
+    return [at for at, value in each_value(tree) if isinstance(value, dict)]
 
 
 def dotted(at: At) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.places import At, places, put, value_at
+from tests.mutants.places import At, each_value, put, value_at
 from tests.mutants.structure import Change, World
 from tests.mutants.values import VALUES
 
@@ -38,9 +38,9 @@ def variable(world: World) -> tuple[At, str] | None:
 def path(world: World) -> tuple[At, str] | None:
     """An odd path wherever there is one, or where a volume may have one."""
     found = [
-        at for at, value in places(world.tree) if at[-1] in ("path", "folder", "prefix") and isinstance(value, str)
+        at for at, value in each_value(world.tree) if at[-1] in ("path", "folder", "prefix") and isinstance(value, str)
     ]
-    found += [at for at, _ in places(world.tree) if at[0] == "workloads" and len(at) == 4 and at[2] == "volumes"]
+    found += [at for at, _ in each_value(world.tree) if at[0] == "workloads" and len(at) == 4 and at[2] == "volumes"]
     found += [("volumes", name, "path") for name in world.names("volumes")]
     if not found:
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants import sketches, text
-from tests.mutants.places import REFERENCES, At, Tree, places, put, rename, value_at
+from tests.mutants.places import REFERENCES, At, Tree, each_value, put, rename, value_at
 from tests.mutants.text import Typed
 from tests.support.rendering import settings_of
 
@@ -27,7 +27,7 @@ _NAMES_OF_CATALOG = ("accelerator", "machine")
 
 
 @dataclass(frozen=True)
-class Mistake:
+class Spoiled:
     """A file with one mistake."""
 
     kind: str
@@ -48,7 +48,7 @@ class _Draft:
 
     def choose(self, fitting: Callable[[At, object], bool]) -> At | None:
         """One of the places of settings, which the stack's model knows by name, that fit."""
-        found = [at for at, value in places(self.tree) if not _is_free(at) and fitting(at, value)]
+        found = [at for at, value in each_value(self.tree) if not _is_free(at) and fitting(at, value)]
         return self.chance.choice(found) if found else None
 
     def put(self, at: At | None, value: object) -> str | None:
@@ -153,7 +153,7 @@ KINDS: dict[str, Callable[[_Draft], str | None]] = {
 DUPLICATE = "duplicate_key"
 
 
-def mistakes(bases: list[Path], count: int, seed: int | str) -> Iterator[Mistake]:
+def spoiled(bases: list[Path], count: int, seed: int | str) -> Iterator[Spoiled]:
     """So many, as many of each kind as there are places for it; the same ones for a seed."""
     trees = {base: settings_of(base).tree for base in bases}
     kinds = [*KINDS, DUPLICATE]
@@ -162,15 +162,15 @@ def mistakes(bases: list[Path], count: int, seed: int | str) -> Iterator[Mistake
         yield _one(kinds[number % len(kinds)], trees, chance)
 
 
-def _one(kind: str, trees: dict[Path, Tree], chance: random.Random) -> Mistake:
+def _one(kind: str, trees: dict[Path, Tree], chance: random.Random) -> Spoiled:
     while True:
         base = chance.choice(list(trees))
         tree = copy.deepcopy(trees[base])
         if kind == DUPLICATE:
             key, written = _with_a_key_twice(text.of(tree), chance)
-            return Mistake(kind, base, key, written)
+            return Spoiled(kind, base, key, written)
         if found := KINDS[kind](_Draft(tree, chance)):
-            return Mistake(kind, base, found, text.of(tree))
+            return Spoiled(kind, base, found, text.of(tree))
 
 
 _LINE = re.compile(r"^( +)([\w:.-]+): *(\S.*)$")

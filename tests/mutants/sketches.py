@@ -15,7 +15,7 @@ from components.base.family import Variant
 from components.base.model import Model
 from components.catalog.accelerators import ACCELERATORS
 from stack import StackConfig
-from tests.mutants.places import NAMED, REFERENCES, At, Tree, places
+from tests.mutants.places import NAMED, REFERENCES, At, Tree, each_value
 from tests.mutants.values import VALUES
 
 _WORDS: dict[str, list[Any]] = {"accelerator": [*ACCELERATORS], **VALUES["words"]}
@@ -27,7 +27,7 @@ class Corpus:
     def __init__(self, trees: Iterable[Tree]) -> None:
         self.values: dict[str, list[Any]] = defaultdict(list)
         for tree in trees:
-            for at, value in places(tree):
+            for at, value in each_value(tree):
                 self.values[str(at[-1])].append(value)
 
 

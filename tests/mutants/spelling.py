@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.mutants.places import NAMED, At, drop, maps, places, put, rename, scalars, value_at
+from tests.mutants.places import NAMED, At, drop, each_value, maps, put, rename, scalars, value_at
 from tests.mutants.structure import Change, World
 from tests.mutants.text import Typed
 from tests.mutants.values import VALUES
@@ -39,7 +39,7 @@ def end_of_range(world: World) -> tuple[At, str] | None:
 
 def shape(world: World) -> tuple[At, str] | None:
     """A list for a single value and back, a map for a list of things, nothing for something."""
-    at, value = world.chance.choice(list(places(world.tree)))
+    at, value = world.chance.choice(list(each_value(world.tree)))
     options: list[Any] = [[value], {"value": value}, None, [], {}, "", [value, value]]
     if isinstance(value, list):
         options = [value[0] if value else "", ",".join(map(str, value)), {str(k): v for k, v in enumerate(value)}, []]
@@ -66,7 +66,7 @@ def odd_letters(world: World) -> tuple[At, str] | None:
 
 def casing(world: World) -> tuple[At, str] | None:
     """The same letters in another case, as a plural or singular, with underscores or dashes."""
-    keys = [at for at, _ in places(world.tree) if isinstance(at[-1], str) and not isinstance(at[-1], Typed)]
+    keys = [at for at, _ in each_value(world.tree) if isinstance(at[-1], str) and not isinstance(at[-1], Typed)]
     texts = scalars(world.tree, str)
     at = world.chance.choice(keys if world.chance.random() < 0.4 else texts)
     if at in texts and world.chance.random() < 0.7:
@@ -91,9 +91,11 @@ def _recased(was: str, chance: random.Random) -> str:
 
 def odd_name(world: World) -> tuple[At, str] | None:
     """A name that is reserved somewhere, too long, or no name, wherever the settings take one of yours."""
-    found = [at for at, _ in places(world.tree) if isinstance(at[-1], str) and _is_own(at)]
+    found = [at for at, _ in each_value(world.tree) if isinstance(at[-1], str) and _is_own(at)]
     found += [
-        at for at, value in places(world.tree) if isinstance(value, str) and at[-1] in ("name", "namespace", "group")
+        at
+        for at, value in each_value(world.tree)
+        if isinstance(value, str) and at[-1] in ("name", "namespace", "group")
     ]
     if not found:
         return None
@@ -113,14 +115,14 @@ def odd_name(world: World) -> tuple[At, str] | None:
 
 def _refer(world: World, at: At, was: str, made: str) -> None:
     """Take those that refer to a thing along."""
-    for place, value in list(places(world.tree)):
+    for place, value in list(each_value(world.tree)):
         if value == was and place[-1] in ("volume", "queue", "nodeGroup", "cohort", "parent", "mirrorOf"):
             put(world.tree, place, made)
         elif (
             place[-1] == was and place[0] == "workloads" and place[2:3] == (at[0],) and at[0] in ("volumes", "streams")
         ):
             rename(world.tree, place, made)
-    for place, value in list(places(world.tree)):
+    for place, value in list(each_value(world.tree)):
         if place[-1] in ("teams", "readers", "writers") and isinstance(value, list):
             put(world.tree, place, [made if each == was else each for each in value])
 
@@ -145,14 +147,14 @@ def _is_own(at: At) -> bool:
 
 def secret(world: World) -> tuple[At, str] | None:
     """Encrypt a value, as `pulumi config set --secret --path` does, wherever it is."""
-    at = world.chance.choice([at for at, _ in places(world.tree)])
+    at = world.chance.choice([at for at, _ in each_value(world.tree)])
     put(world.tree, at, {"secure": "v1:AAAAAAAAAAAAAAAA:BBBBBBBBBBBB"})
     return at, "is encrypted"
 
 
 def odd_yaml(world: World) -> tuple[At, str] | None:
     """What YAML lets people write."""
-    at, value = world.chance.choice(list(places(world.tree)))
+    at, value = world.chance.choice(list(each_value(world.tree)))
     options: list[Any] = [
         Typed(each) for each in ("yes", "no", "on", "off", "NULL", "True", "!!str x", "&a x", "22:00", "y")
     ]

@@ -6,7 +6,7 @@ import copy
 import random
 from collections.abc import Callable
 
-from tests.mutants.places import NAMED, REFERENCES, At, Tree, dotted, drop, maps, places, put, rename, value_at
+from tests.mutants.places import NAMED, REFERENCES, At, Tree, dotted, drop, each_value, maps, put, rename, value_at
 from tests.mutants.sketches import Corpus, Sketcher, free
 from tests.mutants.text import Typed
 
@@ -40,8 +40,8 @@ def rename_one_end(world: World) -> tuple[At, str] | None:
 
 def refer_to_another(world: World) -> tuple[At, str] | None:
     """Let a reference name something else that is declared, of its own kind or of another."""
-    found = [at for at, value in places(world.tree) if at[-1] in REFERENCES and isinstance(value, str)]
-    found += [at for at, _ in places(world.tree) if len(at) == 4 and at[0] == "workloads" and at[2] == "volumes"]
+    found = [at for at, value in each_value(world.tree) if at[-1] in REFERENCES and isinstance(value, str)]
+    found += [at for at, _ in each_value(world.tree) if len(at) == 4 and at[0] == "workloads" and at[2] == "volumes"]
     if not found:
         return None
     at = world.chance.choice(found)
@@ -58,7 +58,7 @@ def refer_to_another(world: World) -> tuple[At, str] | None:
 
 
 def move_up(world: World) -> tuple[At, str] | None:
-    found = [at for at, _ in places(world.tree) if len(at) > 1 and isinstance(at[-1], str)]
+    found = [at for at, _ in each_value(world.tree) if len(at) > 1 and isinstance(at[-1], str)]
     at = world.chance.choice(found)
     around = value_at(world.tree, at[:-2])
     if not isinstance(around, dict):
@@ -105,7 +105,7 @@ def drop_some(world: World) -> tuple[At, str] | None:
 def graft(world: World) -> tuple[At, str] | None:
     """Put a part of another stack where this one has, or could have, such a part."""
     donor = world.chance.choice(world.others)
-    parts = [(at, value) for at, value in places(donor) if isinstance(at[-1], str) and _is_part(at)]
+    parts = [(at, value) for at, value in each_value(donor) if isinstance(at[-1], str) and _is_part(at)]
     at, value = world.chance.choice(parts)
     hosts = _hosts(world.tree, at)
     if not hosts:
@@ -151,7 +151,9 @@ def give_more(world: World) -> tuple[At, str] | None:
 
 def change_kind(world: World) -> tuple[At, str] | None:
     """Say another kind, or another choice, with the settings of the one before."""
-    found = [at for at, value in places(world.tree) if isinstance(value, str) and world.corpus.values.get(str(at[-1]))]
+    found = [
+        at for at, value in each_value(world.tree) if isinstance(value, str) and world.corpus.values.get(str(at[-1]))
+    ]
     at = world.chance.choice(found)
     value = world.chance.choice(world.corpus.values[str(at[-1])])
     if value == value_at(world.tree, at):

@@ -136,13 +136,13 @@ class Loss:
         paused = {pid for run in runs for pid in run.processes(new[run.job])}
         pause(paused)
         try:
-            before = {run.job: run.seen() for run in runs}
+            before = {run.job: run.observed() for run in runs}
             act()
             end = time.monotonic() + _ALONE_SECONDS
             while self._processes({job: former[job] for job in jobs}) and time.monotonic() < end:
                 time.sleep(0.1)
             for run in runs:
-                changed = _changed(before[run.job], run.seen())
+                changed = _changed(before[run.job], run.observed())
                 assert not changed, f"{self}: {run.name}: changed after its fence: {changed}"
         finally:
             go_on(paused)

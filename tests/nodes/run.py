@@ -119,7 +119,7 @@ class Run:
         found: dict[str, str] = json.loads((version / "assets.extra" / "content.json").read_text())
         return found
 
-    def seen(self) -> dict[str, tuple[object, ...]]:
+    def observed(self) -> dict[str, tuple[object, ...]]:
         """All that others read of the run: each file's inode, size, time of change and digest, and the folders."""
         found: dict[str, tuple[object, ...]] = {"writer": (self.writer,), "writers": tuple(self.writers)}
         current = self._folder.resolve() if self.writer else self._folder

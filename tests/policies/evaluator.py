@@ -18,12 +18,12 @@ ALL = "*"
 """A rule's name: all of them, each with its default configuration."""
 
 
-def told(value: Any) -> Any:
+def as_engine(value: Any) -> Any:
     """A value as the engine tells it: every number is a float."""
     if isinstance(value, dict):
-        return {key: told(each) for key, each in value.items()}
+        return {key: as_engine(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [told(each) for each in value]
+        return [as_engine(each) for each in value]
     # From its text: an integer of 400 digits is infinite then.
     return float(str(value)) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -55,7 +55,7 @@ def _fill(properties: Any, values: Mapping[str, Any]) -> None:
     """Writes values into a message, also those that are nested more deeply than the rules can read."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(3 * limit)
-    properties.update(told(values))
+    properties.update(as_engine(values))
     sys.setrecursionlimit(limit)
 
 
@@ -63,7 +63,7 @@ def reports(rule: Any, resources: list[Any], config: Mapping[str, Any]) -> list[
     """What a rule reports on the resources."""
     from stack_view.view import View  # type: ignore[import-not-found]  # `mutate` changes it from call to call
 
-    return [message for message, _ in rule.judge(View.of_messages(resources), told(config))]
+    return [message for message, _ in rule.judge(View.of_messages(resources), as_engine(config))]
 
 
 def main() -> None:

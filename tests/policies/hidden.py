@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.mutants.places import dotted, places, put
+from tests.mutants.places import dotted, each_value, put
 from tests.policies.stacks import UNKNOWN_NUMBER, Resource
 from tests.policies.test_counted_tricks import COUNTED
 from tests.policies.test_mutations import ADDING
@@ -36,7 +36,7 @@ def tricks() -> list[Trick]:
 
 def _hidden(trick: Trick) -> Iterator[tuple[str, list[Resource]]]:
     """The trick with one of its numbers hidden, by the place of that number."""
-    for at, value in places(trick.resources) if trick.gpus is not None else ():
+    for at, value in each_value(trick.resources) if trick.gpus is not None else ():
         # A request of CPUs hides no GPU.
         if isinstance(value, int | float) and not isinstance(value, bool) and at[-1] != "cpu":
             stack = copy.deepcopy(trick.resources)

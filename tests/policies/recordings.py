@@ -85,7 +85,7 @@ def of_engine(messages: Iterable[Any]) -> list[Resource]:
     return [
         {
             "type": one.type,
-            "name": goldens.named(one.name),
+            "name": goldens.neutral_name(one.name),
             "parent": parents.get(one.parent, ""),
             "protect": one.options.protect,
             "props": _properties(one),

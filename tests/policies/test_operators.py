@@ -56,7 +56,7 @@ def datadog(kind: str = "DatadogPodAutoscaler", group: str = "datadoghq.com/v1al
     return raw(f"{group}:{kind}", "x", {"targetRef": {"kind": "Deployment", "name": "web"}, **spec})
 
 
-def named(name: str, resource: Resource) -> Resource:
+def with_name(name: str, resource: Resource) -> Resource:
     return {**resource, "name": name, "props": {**resource["props"], "metadata": {"name": name}}}
 
 
@@ -269,7 +269,7 @@ UNBOUNDED: dict[str, tuple[list[Resource], str]] = {
     ),
     "a patch of a group's size": (
         [
-            named("web", leaders(1)),
+            with_name("web", leaders(1)),
             raw("leaderworkerset.x-k8s.io/v1:LeaderWorkerSetPatch", "web", {"leaderWorkerTemplate": {"size": 40}}),
         ],
         "it patches `spec.leaderWorkerTemplate.size`",

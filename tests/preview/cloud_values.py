@@ -31,7 +31,7 @@ def registered(stack: str) -> list[Asked]:
 STACKS = [name for name in goldens.STACKS if any(not kind.startswith("pulumi:") for kind, _ in registered(name))]
 
 
-def asked(stack: str) -> list[Asked]:
+def declared(stack: str) -> list[Asked]:
     """The same, with what only the clouds know as unknown."""
     return [(kind, _declared(inputs)) for kind, inputs in registered(stack)]
 
@@ -40,7 +40,7 @@ def arguments(token: str) -> type:
     return Sdk(token.partition(":")[0]).resource(token).arguments
 
 
-def wrong(token: str, inputs: Mapping[str, Any]) -> list[str]:
+def find_problems(token: str, inputs: Mapping[str, Any]) -> list[str]:
     """What the cloud's model says, as `place: reason`."""
     return [
         f"{each.rendered_path}: {each.reason}" for each in check.check_inputs(token, inputs, arguments(token)).problems

@@ -17,7 +17,7 @@ AKS, AGENTS = "azure-native:containerservice:ManagedCluster", "azure-native:cont
 LIFECYCLE, ROLE = "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration", "aws:iam/role:Role"
 
 
-def wrong(token: str, **inputs: Any) -> list[str]:
+def find_problems(token: str, **inputs: Any) -> list[str]:
     """What is wrong with inputs, as `place: reason`."""
     found = Sdk(token.partition(":")[0]).resource(token)
     return [f"{each.rendered_path}: {each.reason}" for each in check.check_inputs(inputs, found.arguments, found.name)]
@@ -60,7 +60,7 @@ IN_AKS = {"resourceGroupName": "g"}
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(token: str, inputs: dict[str, Any], expected: str) -> None:
-    (found,) = wrong(token, **inputs)
+    (found,) = find_problems(token, **inputs)
     assert found.startswith(expected)
 
 
@@ -79,7 +79,7 @@ def test_what_does_not_fit_is_named(token: str, inputs: dict[str, Any], expected
     ],
 )
 def test_what_fits_passes(token: str, inputs: dict[str, Any]) -> None:
-    assert wrong(token, **inputs) == []
+    assert find_problems(token, **inputs) == []
 
 
 def test_a_token_that_the_sdk_does_not_have_is_a_fault() -> None:

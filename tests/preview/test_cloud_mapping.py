@@ -15,7 +15,7 @@ from core.paths import PROJECT
 from plugins.cloud_models import catalog, check, names
 from plugins.cloud_models.coverage import Coverage
 from plugins.preview.sdk import Sdk
-from tests.preview.cloud_values import STACKS, arguments, asked, pairs, registered
+from tests.preview.cloud_values import STACKS, arguments, declared, pairs, registered
 
 GOLDEN = Path(__file__).parent / "golden" / "cloud-values.yaml"
 PAGE = PROJECT / "docs" / "values-checked-offline.md"
@@ -27,7 +27,7 @@ def _counterparts() -> dict[str, dict[str, str]]:
     """By type of resource and input: the counterpart, and the kinds of its limits."""
     found: dict[str, dict[str, str]] = {}
     for stack in STACKS:
-        for token, inputs in asked(stack):
+        for token, inputs in declared(stack):
             of_type = found.setdefault(token, {})
             for pair in pairs(token, inputs):
                 kinds = " ".join(_kinds(pair.shape.limits)) if pair.shape else ""
@@ -47,7 +47,7 @@ def _kinds(limits: Any) -> Iterator[str]:
 def _coverage() -> Mapping[str, Coverage]:
     found: dict[str, Coverage] = {}
     for stack in STACKS:
-        for token, inputs in asked(stack):
+        for token, inputs in declared(stack):
             one = check.check_inputs(token, inputs, arguments(token)).coverage
             found[token] = found[token].and_of(one) if token in found else one
     return dict(sorted(found.items()))

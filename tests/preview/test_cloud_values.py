@@ -15,7 +15,7 @@ from plugins.cloud_models.shape import Limits
 from plugins.kubernetes import paths
 from plugins.kubernetes.values import UNKNOWN, Secret
 from tests.mutants.places import put
-from tests.preview.cloud_values import STACKS, asked, pairs, wrong
+from tests.preview.cloud_values import STACKS, declared, find_problems, pairs
 from tests.support import counts
 
 _BREAKING = ("", " ", "§", "%", "a b", "-a-", "A_B!", "\x00")
@@ -23,7 +23,7 @@ _BREAKING = ("", " ", "§", "%", "a b", "-a-", "A_B!", "\x00")
 
 @pytest.mark.parametrize("name", STACKS)
 def test_what_a_stack_asks_keeps_to_the_models(name: str) -> None:
-    assert [f"{kind}: {line}" for kind, inputs in asked(name) for line in wrong(kind, inputs)] == []
+    assert [f"{kind}: {line}" for kind, inputs in declared(name) for line in find_problems(kind, inputs)] == []
 
 
 GROUP, AKS = "aws:eks/nodeGroup:NodeGroup", "azure-native:containerservice:ManagedCluster"
@@ -122,7 +122,7 @@ TEMPLATE, POOL = "aws:ec2/launchTemplate:LaunchTemplate", "gcp:container/nodePoo
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_the_nearest_valid_one(token: str, inputs: dict[str, Any], expected: str) -> None:
-    (found,) = wrong(token, inputs)
+    (found,) = find_problems(token, inputs)
     assert regex.sub(r"(?<= )\d+\.[\d.]+(?=\))", "VERSION", found).startswith(expected)
 
 
@@ -155,11 +155,11 @@ def test_every_mutant_of_a_limited_value_is_one_line(name: str) -> None:
     """Wrong words, lengths, patterns and numbers, one at a time, wherever the model has limits."""
     chosen = random.Random(f"{counts.seed()} {name}")
     tried = 0
-    for token, inputs in asked(name):
+    for token, inputs in declared(name):
         for pair in pairs(token, inputs):
             for mutant in _mutants(pair, chosen):
                 tried += 1
-                found = wrong(token, _changed(inputs, pair.path, mutant))
+                found = find_problems(token, _changed(inputs, pair.path, mutant))
                 assert len(found) == 1, f"{token} {pair.input}: {mutant!r}: {found}"
                 assert found[0].startswith(f"{paths.render(pair.path)}: ")
     assert tried > 5

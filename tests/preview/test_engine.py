@@ -54,7 +54,7 @@ CLUSTER = """
 
 def test_a_program_that_keeps_to_the_types_is_previewed_without_any_cloud(previewed: Previewed) -> None:
     found = previewed(CLUSTER)
-    assert found.faults == (), "policies refuse this cluster, and nothing else does"
+    assert found.errors == (), "policies refuse this cluster, and nothing else does"
     assert {change.type for change in found.changes} >= {
         "aws:eks/cluster:Cluster",
         "gcp:container/nodePool:NodePool",
@@ -94,7 +94,7 @@ FAULTY = """
 def test_every_fault_of_a_resource_is_reported_at_once(previewed: Previewed) -> None:
     found = previewed(FAULTY)
     assert found.failed
-    assert {fault.removeprefix("aws:eks/nodeGroup:NodeGroup gpu: ") for fault in found.faults} == {
+    assert {fault.removeprefix("aws:eks/nodeGroup:NodeGroup gpu: ") for fault in found.errors} == {
         "clusterNam: NodeGroup has no such property (did you mean clusterName?)",
         "clusterName: missing; NodeGroup requires it",
         "subnetIds: must be a list, not the string 'a'",
@@ -116,7 +116,7 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
             "a", scope="s", principal_id="p", role_definition_id="r", principal_type="Grup"
         )
     """)
-    assert not found.failed, (found.faults, found.verdicts)
+    assert not found.failed, (found.errors, found.policy_results)
     (warning,) = found.warnings
     assert warning.startswith("azure-native:authorization:RoleAssignment a: principalType: must be one of ")
     assert warning.endswith(", not the string 'Grup' (did you mean Group?)")
@@ -171,7 +171,7 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
 def test_a_value_that_the_clouds_model_refuses_is_a_fault(previewed: Previewed, program: str, fault: str) -> None:
     found = previewed(program)
     assert found.failed
-    assert [re.sub(r" \d+(\.\d+)+\)", ")", each) for each in found.faults] == [fault]
+    assert [re.sub(r" \d+(\.\d+)+\)", ")", each) for each in found.errors] == [fault]
     token = fault.partition(" ")[0].removesuffix(":")
     assert {each.token for each in found.values} == {token}
     if "m99.large" in program:
@@ -196,7 +196,7 @@ def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Pr
         k8s.core.v1.Pod("greedy", metadata={"name": "x"}, spec={"containers": [container]}, opts=inside)
     """)
     assert found.refused
-    (quota,) = [verdict for verdict in found.verdicts if verdict.policy == "gpu-quota"]
+    (quota,) = [verdict for verdict in found.policy_results if verdict.policy == "gpu-quota"]
     assert "greedy (Pod): 2" in quota.messages[0]
 
 
@@ -246,7 +246,7 @@ TRICKS = """
 def test_the_quota_cannot_be_walked_around(previewed: Previewed) -> None:
     found = previewed(TRICKS)
     assert found.refused
-    told = "\n".join(message for verdict in found.verdicts for message in verdict.messages)
+    told = "\n".join(message for verdict in found.policy_results for message in verdict.messages)
     assert "request 16 GPUs; the quota is 0. web (Deployment): 10, volcano (Job): 4, greedy (Pod): 2." in told
     assert "ray (RayCluster): `spec.headGroupSpec.template` is not known before the update" in told
     assert "piling (CronJob): its runs may overlap without bound" in told
@@ -289,7 +289,7 @@ def _import_addon(project: Project, tmp_path: Path) -> None:
 def test_a_stack_that_is_deployed_shows_what_changes(project: Project, previewed: Previewed, tmp_path: Path) -> None:
     _import_addon(project, tmp_path)
     same = previewed(ADDON.format(version="v1"))
-    assert (same.changes, same.unchanged, same.faults) == ((), 1, ())
+    assert (same.changes, same.unchanged, same.errors) == ((), 1, ())
     (change,) = previewed(ADDON.format(version="v2")).changes
     assert change.operation == "update"
     assert [(each.path, each.old, each.new) for each in change.properties] == [("addonVersion", '"v1"', '"v2"')]

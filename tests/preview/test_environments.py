@@ -69,11 +69,11 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_
             stays=False,
         )
         found = preview.run()
-    assert found.faults == (), render.markdown(found)
+    assert found.errors == (), render.markdown(found)
     assert found.warnings == ()
     # How many GPUs an example may ask for is up to who takes it: it has no quota here.
     assert not found.failed or (found.refused and STACKS[name].parent != PROJECT), render.markdown(found)
-    refusals = {verdict.policy: verdict.messages for verdict in found.verdicts if verdict.level == "mandatory"}
+    refusals = {verdict.policy: verdict.messages for verdict in found.policy_results if verdict.level == "mandatory"}
     assert refusals.keys() <= {"gpu-quota"}, refusals
     assert all(message.startswith("The workloads request") for message in refusals.get("gpu-quota", ())), refusals
     package = _PACKAGE[_kind(STACKS[name])]

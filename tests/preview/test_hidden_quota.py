@@ -84,9 +84,9 @@ def _program(tricks: Sequence[Trick]) -> str:
 def test_every_trick_is_counted_or_refused(previewed: Previewed) -> None:
     tricks = hidden.tricks()
     found = previewed(_program(tricks))
-    assert found.faults == ()
+    assert found.errors == ()
     assert found.refused
-    (quota,) = [verdict for verdict in found.verdicts if verdict.policy == "gpu-quota"]
+    (quota,) = [verdict for verdict in found.policy_results if verdict.policy == "gpu-quota"]
     told = "\n".join(quota.messages)
     (requested,) = re.findall(r"request (\d+) GPUs; the quota is 0", told)
     # A trick that is refused may also request GPUs that are counted.

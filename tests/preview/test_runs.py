@@ -96,5 +96,5 @@ LAST = (
 )
 def test_the_preview_says_what_becomes_of_a_run(changed: Changed, old: str, new: str, said: tuple[str, ...]) -> None:
     found = changed(old, new)
-    assert (found.runs, found.faults) == (said, ())
+    assert (found.runs, found.errors) == (said, ())
     assert ("## Training runs" in render.markdown(found)) == bool(said)

@@ -10,7 +10,7 @@ import pytest
 
 from plugins.preview import check
 from plugins.preview.sdk import Sdk
-from tests.mutants.places import At, dotted, places, put
+from tests.mutants.places import At, dotted, each_value, put
 from tests.preview.cloud_values import STACKS, registered
 from tests.preview.conftest import PACKAGES
 
@@ -18,7 +18,7 @@ from tests.preview.conftest import PACKAGES
 _ANYTHING = frozenset({"template"})
 
 
-def _wrong(kind: str, inputs: Mapping[str, Any]) -> list[check.InputProblem]:
+def _find_problems(kind: str, inputs: Mapping[str, Any]) -> list[check.InputProblem]:
     found = Sdk(kind.partition(":")[0]).resource(kind)
     return check.check_inputs(inputs, found.arguments, found.name)
 
@@ -32,7 +32,7 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str) -> None:
     wrong = [
         f"{kind}: {each.rendered_path}: {each.reason}"
         for kind, inputs in registered(name)
-        for each in _wrong(kind, inputs)
+        for each in _find_problems(kind, inputs)
     ]
     assert wrong == []
 
@@ -49,10 +49,10 @@ def _accepted_mutants(stack: str) -> Iterator[str]:
         mutants = {f"{name}Zz": {**without(inputs, name), f"{name}Zz": inputs[name]} for name in inputs}
         mutants |= {
             dotted(at): changed(inputs, at)
-            for at, value in places(inputs)
+            for at, value in each_value(inputs)
             if not isinstance(value, dict | list) and not _ANYTHING & set(at)
         }
-        yield from (f"{kind}: {name}" for name, mutant in mutants.items() if not _wrong(kind, mutant))
+        yield from (f"{kind}: {name}" for name, mutant in mutants.items() if not _find_problems(kind, mutant))
 
 
 def changed(inputs: Mapping[str, Any], at: At) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import stack
 from components.base.settings import Settings
 from tests.support import counts, rendering
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendering import Rendered
-from tests.support.volume_faults import EXISTING, HOURLY
+from tests.support.volume_problems import EXISTING, HOURLY
 
 Volume = dict[str, Any]
 
@@ -144,8 +144,8 @@ def test_no_two_resources_have_one_name(cluster: str) -> None:
     holds()
 
 
-def _wrong(cluster: str, volumes: dict[str, Volume]) -> list[str]:
-    found = faults_of(
+def _problems(cluster: str, volumes: dict[str, Volume]) -> list[str]:
+    found = problems_of(
         {**CLUSTERS[cluster][0], "volumes": {name: {"sizeGib": 10, **one} for name, one in volumes.items()}}
     )
     return [line.removeprefix("tensorplane:volumes.") for line in found]
@@ -173,7 +173,7 @@ AWAY = {"backend": {"kind": "s3"}, "mirror": {"to": {"region": "us-east-2"}}}
     ],
 )  # fmt: skip
 def test_names_that_meet_are_one_line(cluster: str, volumes: dict[str, Volume], line: str) -> None:
-    assert _wrong(cluster, volumes) == [line]
+    assert _problems(cluster, volumes) == [line]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_names_that_meet_are_one_line(cluster: str, volumes: dict[str, Volume], 
     ],
 )
 def test_names_that_only_look_alike_are_taken(cluster: str, volumes: dict[str, Volume]) -> None:
-    assert _wrong(cluster, volumes) == []
+    assert _problems(cluster, volumes) == []
 
 
 @pytest.mark.parametrize(
@@ -206,12 +206,12 @@ def test_names_that_only_look_alike_are_taken(cluster: str, volumes: dict[str, V
     ],
 )  # fmt: skip
 def test_names_of_streams_that_meet_are_one_line(streams: dict[str, Any], line: str) -> None:
-    assert faults_of({"cluster": EXISTING, "streams": streams}) == [f"tensorplane:streams.{line}"]
+    assert problems_of({"cluster": EXISTING, "streams": streams}) == [f"tensorplane:streams.{line}"]
 
 
 def test_streams_that_only_look_alike_are_taken() -> None:
     streams = {"a": _stream("k", "c", "t"), "b": _stream("k", "c", "u")}
-    assert faults_of({"cluster": EXISTING, "streams": streams}) == []
+    assert problems_of({"cluster": EXISTING, "streams": streams}) == []
 
 
 def test_a_server_beside_a_stream_has_network_policies_of_its_own() -> None:
@@ -219,6 +219,6 @@ def test_a_server_beside_a_stream_has_network_policies_of_its_own() -> None:
     job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3"]}
     models = {"models": {"sizeGib": 1, "backend": PLAIN}}
     tree = {"cluster": EXISTING, "volumes": models, "streams": {"a": _stream("k", "c", "t")}}
-    (line,) = faults_of({**tree, "workloads": {"a-stream": server}})
+    (line,) = problems_of({**tree, "workloads": {"a-stream": server}})
     assert line.startswith("tensorplane:workloads.a-stream: is also the name of a NetworkPolicy of stream a")
-    assert faults_of({**tree, "workloads": {"a-stream": job}}) == []
+    assert problems_of({**tree, "workloads": {"a-stream": job}}) == []

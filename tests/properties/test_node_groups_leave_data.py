@@ -65,7 +65,7 @@ def _replaced(tree: Any) -> dict[str, Any]:
 
 def _groups(found: list[Registered]) -> set[str]:
     """As dependencies name them."""
-    return {_named(one) for one in found if one.type.endswith(GROUPS)}
+    return {_name(one) for one in found if one.type.endswith(GROUPS)}
 
 
 def _data(found: list[Registered]) -> list[Registered]:
@@ -94,10 +94,10 @@ def test_nothing_that_holds_bytes_hangs_on_a_node_group(path: Path) -> None:
     """Whatever is below a node group, or takes a value of it, may be replaced with it."""
     found = rendered_file(path).resources
     hanging = _groups(found)
-    while more := {_named(one) for one in found if one.hangs_on & hanging} - hanging:
+    while more := {_name(one) for one in found if one.hangs_on & hanging} - hanging:
         hanging |= more
-    assert not {_named(one) for one in _data(found)} & hanging
+    assert not {_name(one) for one in _data(found)} & hanging
 
 
-def _named(one: Registered) -> str:
+def _name(one: Registered) -> str:
     return f"{one.type.split(':')[-1]} {one.name}"

@@ -104,15 +104,15 @@ def test_no_key_stays_on_disk(kubeconfig: dict[str, Any], tmp_path: Path, monkey
         assert list(folder.rglob("*")) == []
 
 
-def config_faults(provider: Driver, news: Properties, which: str = PROVIDER) -> list[str]:
+def config_problems(provider: Driver, news: Properties, which: str = PROVIDER) -> list[str]:
     request = provider_pb2.CheckRequest(urn=which, news=encode(news))
     return [failure.reason for failure in provider.stub.CheckConfig(request).failures]
 
 
 def test_strict_mode_wants_an_explicit_provider(provider: Driver) -> None:
     """Source: CheckConfig in provider.go."""
-    assert config_faults(provider, {"strictMode": "true", "kubeconfig": "k", "context": "c"}) == []
-    assert config_faults(provider, {"strictMode": "true"}, DEFAULT) == [
+    assert config_problems(provider, {"strictMode": "true", "kubeconfig": "k", "context": "c"}) == []
+    assert config_problems(provider, {"strictMode": "true"}, DEFAULT) == [
         "strict mode prohibits default provider",
         'strict mode requires Provider "kubeconfig" argument',
         'strict mode requires Provider "context" argument',
@@ -143,4 +143,4 @@ def test_only_another_cluster_replaces_what_is_in_it(provider: Driver, kubeconfi
 
 def test_a_kubeconfig_that_the_update_will_make_is_no_fault(provider: Driver) -> None:
     """Source: CheckConfig in provider.go; the engine asks no more of a provider whose inputs it does not know yet."""
-    assert config_faults(provider, {"kubeconfig": UNKNOWN, "clusterIdentifier": Secret(UNKNOWN)}) == []
+    assert config_problems(provider, {"kubeconfig": UNKNOWN, "clusterIdentifier": Secret(UNKNOWN)}) == []

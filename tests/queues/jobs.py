@@ -43,7 +43,7 @@ _ACCOUNT = "default"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedJob:
     """What Kueue says of a job."""
 
     given: dict[str, str]
@@ -225,14 +225,14 @@ class Jobs:
         left = (self.kube.items(path, labelSelector=JOB_SET_NAME) for path in of_job_sets)
         return not self.kube.items(WORKLOADS) and not any(left)
 
-    def seen(self) -> dict[str, Seen]:
+    def observed(self) -> dict[str, ObservedJob]:
         """The jobs that Kueue knows of and that are not done."""
         found = self.kube.items(WORKLOADS)
-        return {owner(each): self._seen(each) for each in found if owner(each) and not is_so(each, "Finished")}
+        return {owner(each): self._observed(each) for each in found if owner(each) and not is_so(each, "Finished")}
 
     def holds_quota(self, name: str) -> bool:
         """Whether Kueue knows the job, which takes it a moment, and has admitted it."""
-        found = self.seen().get(name)
+        found = self.observed().get(name)
         return found is not None and bool(found.given)
 
     def workload(self, name: str) -> Object:
@@ -268,7 +268,7 @@ class Jobs:
                 if event["type"] == "DELETED":
                     del known[_name(workload)]
 
-    def _seen(self, workload: Object) -> Seen:
+    def _observed(self, workload: Object) -> ObservedJob:
         status = workload.get("status", {})
         assigned = status.get("admission", {}).get("podSetAssignments", [])
         given = {each["name"]: self._kind(each) for each in assigned}
@@ -277,7 +277,7 @@ class Jobs:
             for each in status.get("schedulingStats", {}).get("evictions", [])
             if each["reason"] == "Preempted"
         ]
-        return Seen(
+        return ObservedJob(
             given,
             sum(stops),
             (_since(workload), workload["metadata"]["uid"]),

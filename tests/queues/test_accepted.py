@@ -40,15 +40,15 @@ def _rendered(settings: Settings, begin: str) -> list[Object]:
     """The objects of the kinds whose types begin so; a chart is no object."""
     made = rendering.run(lambda: stack.build(stack.load(settings))).resources
     found = [each for each in made if each.type.startswith(begin) and "/v" in each.type and "helm.sh" not in each.type]
-    return [_counted(dict(each.inputs)) for each in found]
+    return [_floats(dict(each.inputs)) for each in found]
 
 
-def _counted(value: Any) -> Any:
+def _floats(value: Any) -> Any:
     """With the whole numbers that the engine makes of what mocks tell as fractions."""
     if isinstance(value, dict):
-        return {key: _counted(each) for key, each in value.items()}
+        return {key: _floats(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_counted(each) for each in value]
+        return [_floats(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

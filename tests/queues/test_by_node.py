@@ -59,7 +59,7 @@ def test_a_pod_that_finds_fragments_holds_nothing_until_a_node_is_whole(placed: 
     first, second = (next(n for n in range(4) if placed.nodes(f"part-{n}") == [node]) for node in _both(placed))
     for number in (first, second):
         placed.delete(f"part-{number}")
-    eventually(lambda: len(placed.seen()) == 2)
+    eventually(lambda: len(placed.observed()) == 2)
     for number in range(2):
         placed.create(f"apart-{number}", "apart", [workers(1, 8, card=H100)], near=UNCONSTRAINED, priority=_CLASS)
     eventually(lambda: all(placed.nodes(f"apart-{number}") for number in range(2)))
@@ -67,7 +67,7 @@ def test_a_pod_that_finds_fragments_holds_nothing_until_a_node_is_whole(placed: 
     placed.create("large", "whole", [workers(1, 8, card=H100)], near=UNCONSTRAINED, priority=_CLASS)
 
     eventually(lambda: "no nodes have" in str(why.ask(placed.kube, placed.stack, "large", {}).lines))
-    assert placed.seen()["large"].given == {}
+    assert placed.observed()["large"].given == {}
     # The end of a job that shares no quota with it is seen, too.
     placed.delete("apart-0")
     eventually(lambda: len(placed.nodes("large")) == 1)
@@ -82,7 +82,7 @@ def _both(jobs: Jobs) -> list[str]:
 def test_a_pod_without_gpus_needs_no_node_with_them(placed: Jobs) -> None:
     small = PodSet("chief", 1, Resources(cpus=0.05, memory_gib=0.05), together=False, interruptible=True)
     placed.admitted("plain", "whole", [small], priority=_CLASS)
-    assert set(placed.seen()["plain"].given.values()) == {"cpu"}
+    assert set(placed.observed()["plain"].given.values()) == {"cpu"}
 
 
 def test_pods_that_must_be_on_one_node_are(placed: Jobs) -> None:
@@ -99,10 +99,10 @@ def test_a_job_waits_where_its_pods_fit_but_not_on_one_node(placed: Jobs) -> Non
         placed.create(f"large-{number}", "near", [workers(1, 5, card=H100)], priority=_CLASS, near=TOGETHER)
     eventually(lambda: all(placed.nodes(f"large-{number}") for number in range(4)))
     placed.create("split", "near", [workers(2, 2, card=H100)], priority=_CLASS, near=TOGETHER)
-    eventually(lambda: "split" in placed.seen())
+    eventually(lambda: "split" in placed.observed())
     placed.create("spread", "near", [workers(2, 2, card=H100)], priority=_CLASS, near=UNCONSTRAINED)
     eventually(lambda: len(placed.nodes("spread")) == 2)
-    assert placed.seen()["split"].given == {}
+    assert placed.observed()["split"].given == {}
     placed.delete("large-0")
     eventually(lambda: len(placed.nodes("split")) == 2)
     assert len(set(placed.nodes("split"))) == 1

@@ -19,8 +19,8 @@ def _why(jobs: Jobs, name: str) -> Answer:
     return why.ask(jobs.kube, jobs.stack, name, {})
 
 
-def _verdict(jobs: Jobs) -> str:
-    return _why(jobs, "vision/strange").verdict
+def _conclusion(jobs: Jobs) -> str:
+    return _why(jobs, "vision/strange").conclusion
 
 
 def _top(jobs: Jobs) -> rows.Top:
@@ -34,7 +34,7 @@ def test_who_holds_what_a_job_waits_for_is_who_lets_it_in_by_ending(queues: Jobs
     for name in ("first", "second"):
         next_second()
         queues.create(name, "serving", [workers(2, 4, card="h100-80gb")])
-        eventually(lambda: name in queues.seen())  # noqa: B023
+        eventually(lambda: name in queues.observed())  # noqa: B023
     in_line = ("It is the 2nd of 2 in queue serving, behind first, which Kueue tries first.",)
     found = eventually(lambda: (told := _why(queues, "second")).lines == in_line and told) or Answer("", "")
     ((kind, resource, *counts, held),) = found.rows
@@ -54,11 +54,11 @@ def test_a_job_that_nothing_ever_lets_in_is_told_so(queues: Jobs) -> None:
     queues.create("vast", "serving", [workers(4, 4, card="h100-80gb")])
     told = "vast can never start: 4 worker pods with 4 GPUs"
     # Of a job that Kueue does not know yet, something else is told.
-    eventually(lambda: _why(queues, "vast").verdict.startswith(told))
+    eventually(lambda: _why(queues, "vast").conclusion.startswith(told))
     assert _why(queues, "vast").state == "stuck"
     queues.create("astray", "research", [workers(1, 1)], priority="none-such")
     found = _why(queues, "astray")
     assert found.state == "stuck"
-    assert "WorkloadPriorityClass tensorplane-dev-none-such does not exist" in found.verdict
+    assert "WorkloadPriorityClass tensorplane-dev-none-such does not exist" in found.conclusion
     queues.create("strange", "serving", [workers(1, 1)], namespace="vision")
-    eventually(lambda: "namespace vision has no queue serving" in _verdict(queues))
+    eventually(lambda: "namespace vision has no queue serving" in _conclusion(queues))

@@ -87,7 +87,7 @@ def test_its_queue_gets_other_guaranteed_gpus_back_while_no_node_of_a_flavor_tak
 
         flavors.reconcile(_AsAdmin(queues), _placed(queues), cohort)
         eventually(lambda: len(queues.nodes("waits")) == 1)
-        assert set(queues.seen()["waits"].given.values()) == {T4}
+        assert set(queues.observed()["waits"].given.values()) == {T4}
 
 
 def _why(jobs: Jobs) -> Answer:

@@ -29,7 +29,7 @@ def test_the_api_server_takes_what_accepted_mutants_come_to(jobs: Jobs, tmp_path
     try:
         server, wrong, accepted = _Server(jobs), [], 0
         for mutant in fresh.mutants(COUNT, SEED):
-            found = oracle.verdict(mutant, tmp_path)
+            found = oracle.outcome(mutant, tmp_path)
             if found.made:
                 accepted += 1
                 refused = [why for one in oracle.objects(found.made) if (why := server.refusal(one))]

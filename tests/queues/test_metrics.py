@@ -34,7 +34,7 @@ _LABEL = re.compile(r'(\w+)="(?:[^"\\]|\\.)*"')
 
 
 @pytest.fixture
-def told(jobs: Jobs, fleet: Simulated) -> Callable[[], Series]:
+def series(jobs: Jobs, fleet: Simulated) -> Callable[[], Series]:
     """Asks for each series of Kueue's with its labels, as who shows a token gets them."""
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -65,14 +65,14 @@ def told(jobs: Jobs, fleet: Simulated) -> Callable[[], Series]:
     return ask
 
 
-def test_every_series_has_the_recorded_labels(told: Callable[[], Series]) -> None:
+def test_every_series_has_the_recorded_labels(series: Callable[[], Series]) -> None:
     recorded = {name: labels - {"exported_namespace"} for name, labels in metrics().items()}
-    found = eventually(told)
+    found = eventually(series)
     assert {name: labels for name, labels in found.items() if recorded.get(name) != frozenset(labels)} == {}
 
 
-def test_what_the_dashboard_shows_of_idle_queues_is_there(told: Callable[[], Series]) -> None:
+def test_what_the_dashboard_shows_of_idle_queues_is_there(series: Callable[[], Series]) -> None:
     shown = {name for _, target in QUERIES for name in re.findall(r"\bkueue_\w+", target["expr"])}
     # Counters and histograms begin with what they first count.
     gauges = {name for name in shown if not name.endswith(("_total", "_bucket"))}
-    eventually(lambda: gauges <= set(told()))
+    eventually(lambda: gauges <= set(series()))

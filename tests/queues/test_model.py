@@ -10,7 +10,7 @@ import pytest
 from components.queues.capacity import PodSet
 from core.errors import ApiError
 from stack import StackConfig
-from tests.queues.jobs import Jobs, Seen, next_second
+from tests.queues.jobs import Jobs, ObservedJob, next_second
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of
 from tests.support import counts
@@ -58,7 +58,7 @@ class Trial:
         pods = any_pods(self.chance, queue)
         name = f"job-{self.made}"
         self.made += 1
-        self.history.append(f"{name} in {queue} of {space}: {', '.join(map(_told, pods))}")
+        self.history.append(f"{name} in {queue} of {space}: {', '.join(map(_text, pods))}")
         next_second()
         self.real.create(name, queue, pods, namespace=space)
         self.spaces[name] = space
@@ -82,7 +82,7 @@ class Trial:
         """
         end, since = time.monotonic() + _SECONDS, 0.0
         while True:
-            seen = self._seen()
+            seen = self._observed()
             same = seen.keys() == self.model.jobs.keys() and all(
                 each.given == self.model.jobs[name].given
                 and 0 <= each.evictions - self.model.jobs[name].evictions <= (name in waited)
@@ -100,13 +100,13 @@ class Trial:
             job = self.model.jobs[name]
             job.since, job.evictions = each.since, each.evictions
 
-    def _seen(self) -> dict[str, Seen]:
+    def _observed(self) -> dict[str, ObservedJob]:
         try:
-            return self.real.seen()
+            return self.real.observed()
         except ApiError:
             return {}
 
-    def _divergence(self, seen: dict[str, Seen]) -> str:
+    def _divergence(self, seen: dict[str, ObservedJob]) -> str:
         lines = [f"seed {SEED}", *self.history, "job: by the rules / in the cluster"]
         for name in sorted({*seen, *self.model.jobs}):
             job, found = self.model.jobs.get(name), seen.get(name)
@@ -123,7 +123,7 @@ class Trial:
                 assert kind in allowed, f"{name}'s {role} on {kind}\n" + "\n".join(self.history)
 
 
-def _told(pods: PodSet) -> str:
+def _text(pods: PodSet) -> str:
     asked = pods.resources
     return f"{pods.count} {pods.role} of {asked.gpus} {asked.accelerator or 'any'}"
 

@@ -17,7 +17,7 @@ _GIVEN = {"chief": "cpu", "worker": CARD}
 
 def test_who_borrowed_last_gives_back_learns_for_whom_and_goes_on_afterwards(queues: Jobs) -> None:
     def states() -> dict[str, tuple[bool, int]]:
-        return {name: (bool(job.given) and not job.moving, job.evictions) for name, job in queues.seen().items()}
+        return {name: (bool(job.given) and not job.moving, job.evictions) for name, job in queues.observed().items()}
 
     def why(name: str) -> Answer:
         return why_command.ask(queues.kube, queues.stack, name, {})
@@ -38,18 +38,18 @@ def test_who_borrowed_last_gives_back_learns_for_whom_and_goes_on_afterwards(que
 
     queues.create("owner", "production", [workers(4, 4, card=CARD)])
     eventually(lambda: states() == {"first": (True, 0), "second": (False, 1), "owner": (True, 0)})
-    assert queues.seen()["first"].given == _GIVEN
+    assert queues.observed()["first"].given == _GIVEN
     told = why("second").lines[0]
     assert told.startswith("It was preempted at ")
     assert told.endswith(": owner of queue production reclaimed quota that is guaranteed to its queue.")
 
     eventually(lambda: queues.finish("owner", 4))
     eventually(lambda: states() == {"first": (True, 0), "second": (True, 1)})
-    assert queues.seen()["second"].given == _GIVEN
+    assert queues.observed()["second"].given == _GIVEN
     eventually(lambda: with_nodes() == {"chief", "worker"})
 
 
 def test_low_priority_looks_for_what_is_its_own_before_it_borrows(queues: Jobs) -> None:
     queues.admitted("old", "research", [workers(2, 4, card="t4")])
     queues.admitted("any", "research", [workers(1, 4)])
-    assert queues.seen()["any"].given == {"worker": "a100-80gb"}
+    assert queues.observed()["any"].given == {"worker": "a100-80gb"}

@@ -36,7 +36,7 @@ def impatient(request: pytest.FixtureRequest, queues: Jobs, fleet: Simulated) ->
 
 def _returned(jobs: Jobs, name: str) -> str:
     """Why a job has returned its quota; nothing where it holds it."""
-    if name not in jobs.seen() or jobs.holds_quota(name):
+    if name not in jobs.observed() or jobs.holds_quota(name):
         return ""
     return str(_annotations(jobs, name).get(RETURN_REASON, ""))
 
@@ -61,8 +61,8 @@ def test_a_job_whose_pods_are_refused_lets_others_start_and_runs_once_they_are_t
         reason = str(_annotations(jobs, "refused")[RETURN_REASON])
         assert reason.startswith("its pods are refused: exceeded quota: none")
         told = why.ask(jobs.kube, jobs.stack, f"{TEAM}/refused", {})
-        assert "exceeded quota: none" in f"{told.verdict} {told.lines}"
-        assert "limited: count/pods=2" in f"{told.verdict} {told.lines}"
+        assert "exceeded quota: none" in f"{told.conclusion} {told.lines}"
+        assert "limited: count/pods=2" in f"{told.conclusion} {told.lines}"
         # It has waited longer, for an image.
         assert jobs.holds_quota("pulls")
     jobs.delete("next", "speech")

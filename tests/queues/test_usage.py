@@ -41,7 +41,7 @@ def _gpu_seconds(jobs: Jobs) -> float:
 
 def _past(jobs: Jobs) -> int:
     """Seconds of former admissions that the record has of the job, the only one that is not done."""
-    return sum(state["past"] for state in _record(jobs).counted.values() if state)
+    return sum(state["past"] for state in _record(jobs).workloads.values() if state)
 
 
 def _ran(jobs: Jobs) -> int:

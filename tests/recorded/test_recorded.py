@@ -8,10 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tests.recorded import in_process, recording, stacks, verdict
+from tests.recorded import in_process, recording, stacks, violations
 from tests.recorded.record import STATES
 from tests.recorded.stacks import Stacks, Step
-from tests.recorded.verdict import Expected
+from tests.recorded.violations import Expected
 
 _AT_ONCE = 2
 _CODE = "kubernetes:core/v1:ConfigMap"
@@ -163,7 +163,7 @@ def _steps(project: Stacks, name: str) -> list[Step]:
 
 
 def _unexpected(steps: Sequence[Step]) -> list[str]:
-    return [str(each) for each in verdict.unexpected(steps, EXPECTED)]
+    return [str(each) for each in violations.unexpected(steps, EXPECTED)]
 
 
 @pytest.mark.parametrize("name", NAMES)

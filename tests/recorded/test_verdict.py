@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.recorded import recording, stacks, verdict
-from tests.recorded.verdict import Expected
+from tests.recorded import recording, stacks, violations
+from tests.recorded.violations import Expected
 
 pytestmark = pytest.mark.nightly("thirteen engine runs of a small program")
 
@@ -62,7 +62,7 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Iterator[After]:
         def changed(old: str, new: str) -> list[str]:
             assert old in BEFORE
             program.write_text(textwrap.dedent(BEFORE.replace(old, new)))
-            found = verdict.unexpected(project.preview("planted"), [_CODE])
+            found = violations.unexpected(project.preview("planted"), [_CODE])
             return sorted(str(each).partition(": ")[0] for each in found)
 
         yield changed

@@ -218,12 +218,12 @@ def trained(case: Case, fit: Callable[..., Any]) -> dict[str, Any]:
     if not gan:
         x = np.random.default_rng(4).normal(size=(5, SIZE))
         found["evaluated"] = {k: float(v) for k, v in model.evaluate(data, verbose=0, return_dict=True).items()}
-        found["predicted"] = _listed(model.predict(x, batch_size=4, verbose=0))
-        found["on a batch"] = _listed(model.predict_on_batch(x))
+        found["predicted"] = _as_lists(model.predict(x, batch_size=4, verbose=0))
+        found["on a batch"] = _as_lists(model.predict_on_batch(x))
     return found
 
 
-def _listed(outputs: Any) -> Any:
+def _as_lists(outputs: Any) -> Any:
     return tf.nest.map_structure(lambda one: np.asarray(one).tolist(), outputs)
 
 

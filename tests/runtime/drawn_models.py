@@ -135,7 +135,7 @@ class Gan(keras.Model):  # type: ignore[misc]  # Keras has no types
         return {"critic": self.seen.result()}
 
 
-class Places(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+class PositionsBySize(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
     """Positions by the size of a sample, as older guides write it."""
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ class Peak(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
         return self.largest
 
 
-class Seen(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+class SampleCount(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
     """Counts samples in a variable of its own: each replica counts its own."""
 
     def build(self, shape: Any) -> None:
@@ -226,14 +226,14 @@ FAMILIES: dict[str, Callable[[], Any]] = {
     "dense": lambda: stack(layers.Dense(5, activation="tanh", kernel_regularizer="l2")),
     "normalized": lambda: stack(layers.Dense(5, use_bias=False), layers.BatchNormalization(synchronized=True)),
     "positions": lambda: stack(Positions(), layers.GlobalAveragePooling1D()),
-    "places": lambda: stack(Places(), layers.GlobalAveragePooling1D()),
+    "places": lambda: stack(PositionsBySize(), layers.GlobalAveragePooling1D()),
     "masked outputs": lambda: stack(
         layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4, return_sequences=True)
     ),
     "counting": lambda: stack(layers.Dense(5, activation="tanh"), kind=Counting),
     "masked": lambda: stack(layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4)),
     "two outputs": _functional_two_outputs,
-    "seen": lambda: stack(Seen(), layers.Dense(5, activation="tanh")),
+    "seen": lambda: stack(SampleCount(), layers.Dense(5, activation="tanh")),
     "unique": lambda: stack(UniqueTokens()),
     "two types": lambda: keras.Sequential([keras.Input((SIZE,)), layers.Dense(3), Eps()]),
     "penalty": lambda: Penalized(tf.reduce_mean),

@@ -278,7 +278,7 @@ def differences(case: Case, folder: Path) -> list[str]:
         _program(case, folder / "run")
     _At.left = [0]
     resumed = _program(case, folder / "run")
-    return [name for name, value in whole.items() if not _equal(value, resumed[name])]
+    return [name for name, value in whole.items() if not _is_same(value, resumed[name])]
 
 
 @contextmanager
@@ -296,7 +296,7 @@ def _interrupted(case: Case) -> Iterator[None]:
         yield
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     return repr(_plain(one)) == repr(_plain(other))
 
 

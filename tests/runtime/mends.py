@@ -62,11 +62,11 @@ def _one_exchange_of_all_types() -> None:
     gradients.sums = sums
 
 
-def _moments_of_equal_replicas() -> None:
+def _moments_of_same_replicas() -> None:
     gradients._everyones = summed
 
 
-def _averages_of_equal_replicas() -> None:
+def _averages_of_same_replicas() -> None:
     gradients.average_loss = _as_it_is
 
 
@@ -188,8 +188,8 @@ OF_FITS: dict[str, Mend] = {
     "positions": _positions_of_each_replica,
     "due updates": _updates_of_each_replica,
     "two types": _one_exchange_of_all_types,
-    "moments": _moments_of_equal_replicas,
-    "compute_average_loss": _averages_of_equal_replicas,
+    "moments": _moments_of_same_replicas,
+    "compute_average_loss": _averages_of_same_replicas,
     "metrics of one number": _numbers_count_alike,
     "results of metrics": _results_of_one_replica,
     "eager fillers": _eager_fillers_count,

@@ -39,18 +39,18 @@ def _outcomes(started: Workers, cases: list[Case]) -> list[Any]:
     return [*found, *([failed] if len(found) < len(cases) else [])]
 
 
-def _faults(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
+def _differences(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
     # Beside each other.
     with _started("plain", cases, folder) as one, _started(mode, cases, folder, without=without) as other:
         plain, several = _outcomes(one, cases), _outcomes(other, cases)
     return [
         f"{json.dumps(case)}: {fault}"
         for case, expected, found in zip(cases, plain, several, strict=False)
-        if (fault := _fault(case, expected, found))
+        if (fault := _difference(case, expected, found))
     ]
 
 
-def _fault(case: Case, plain: Any, several: Any) -> str:
+def _difference(case: Case, plain: Any, several: Any) -> str:
     """What is wrong with what several replicas made of a case; empty if nothing is."""
     if "failed" in several or "failed" in plain:
         return str(several.get("failed") or plain["failed"])
@@ -66,15 +66,15 @@ def _fault(case: Case, plain: Any, several: Any) -> str:
     compared = {"equal": plain.keys() - {"said"}, "told of metrics": {"weights", "predicted", "on a batch"}, "told": ()}
     # A variable of "two types" has single precision.
     most = 1e-6 if case["family"] == "two types" else 1e-8
-    differs = [name for name in compared[expected] if not _equal(plain[name], several[name], most)]
+    differs = [name for name in compared[expected] if not _is_same(plain[name], several[name], most)]
     return f"differs: {', '.join(differs)}" if differs else ""
 
 
-def _equal(one: Any, other: Any, most: float) -> bool:
+def _is_same(one: Any, other: Any, most: float) -> bool:
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_equal(one[name], other[name], most) for name in one)
+        return one.keys() == other.keys() and all(_is_same(one[name], other[name], most) for name in one)
     if isinstance(one, list) and one and isinstance(one[0], list):
-        return len(one) == len(other) and all(_equal(*pair, most) for pair in zip(one, other, strict=True))
+        return len(one) == len(other) and all(_is_same(*pair, most) for pair in zip(one, other, strict=True))
     return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=most, atol=most / 100)
 
 
@@ -90,7 +90,7 @@ def test_drawn_fits_equal_one_process_or_are_refused_or_told(tmp_path: Path) -> 
     found = []
     for number, chunk in enumerate(_chunks(cases, _COUNT)):
         mode = "workers" if number % 2 else "replicas"
-        found += _faults(mode, chunk, tmp_path)
+        found += _differences(mode, chunk, tmp_path)
     assert found == []
 
 
@@ -112,15 +112,15 @@ _KNOWN = [
 
 
 def test_what_was_once_wrong_is_as_in_one_process(tmp_path: Path) -> None:
-    assert _faults("replicas", _KNOWN, tmp_path) == []
+    assert _differences("replicas", _KNOWN, tmp_path) == []
 
 
 def test_a_model_without_call_trains_in_one_process(tmp_path: Path) -> None:
-    assert _faults("single", [case for case in _KNOWN if case["family"] == "gan"], tmp_path) == []
+    assert _differences("single", [case for case in _KNOWN if case["family"] == "gan"], tmp_path) == []
 
 
 @_NIGHTLY
 @pytest.mark.parametrize("mend", mends.OF_FITS)
 def test_without_a_mend_a_draw_finds_its_fault(tmp_path: Path, mend: str) -> None:
     cases = draws.fits(counts.seed())
-    assert any(_faults("replicas", chunk, tmp_path, without=mend) for chunk in _chunks(cases, _MOST))
+    assert any(_differences("replicas", chunk, tmp_path, without=mend) for chunk in _chunks(cases, _MOST))

@@ -21,7 +21,7 @@ _PER_PROGRAM, _MOST = 10, 200
 _NIGHTLY = pytest.mark.nightly("a mend that is taken out: minutes of trainings until a draw finds its fault")
 
 
-def _faults(cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
+def _differences(cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
     texts = [json.dumps(case) for case in cases]
     with gang(folder, _PROGRAM, *texts, tasks=[{}], WITHOUT=without) as started:
         started.finish(2 * len(cases) * PATIENT_SECONDS)
@@ -34,7 +34,7 @@ def _faults(cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
 def test_drawn_fits_that_are_interrupted_end_with_the_bits_of_one_that_was_not(tmp_path: Path) -> None:
     cases = draws.resumes(counts.seed())
     chunks = [list(islice(cases, min(_PER_PROGRAM, _COUNT - begin))) for begin in range(0, _COUNT, _PER_PROGRAM)]
-    assert [fault for chunk in chunks for fault in _faults(chunk, tmp_path)] == []
+    assert [fault for chunk in chunks for fault in _differences(chunk, tmp_path)] == []
 
 
 _FOUND = Case(
@@ -56,7 +56,7 @@ _FOUND = Case(
 def test_what_draws_have_found(tmp_path: Path) -> None:
     """A stop in the validation of data of which a cache keeps the order; one before data end within an epoch."""
     ending = Case(**_FOUND | {"data": "more steps than batches", "fits": 2, "point": "on_epoch_end", "call": 2})
-    assert _faults([_FOUND, Case(**_FOUND | {"replicas": 2}), ending], tmp_path) == []
+    assert _differences([_FOUND, Case(**_FOUND | {"replicas": 2}), ending], tmp_path) == []
 
 
 @_NIGHTLY
@@ -64,4 +64,4 @@ def test_what_draws_have_found(tmp_path: Path) -> None:
 def test_without_a_mend_a_draw_finds_its_fault(tmp_path: Path, mend: str) -> None:
     cases = draws.resumes(counts.seed())
     chunks = (list(islice(cases, _PER_PROGRAM)) for _ in range(_MOST // _PER_PROGRAM))
-    assert any(_faults(chunk, tmp_path, without=mend) for chunk in chunks)
+    assert any(_differences(chunk, tmp_path, without=mend) for chunk in chunks)

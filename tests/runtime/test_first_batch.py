@@ -42,7 +42,7 @@ def _of_keras() -> list[Any]:
     ]
 
 
-def _said(metrics: Callable[[], list[Any]], capfd: pytest.CaptureFixture[str]) -> list[str]:
+def _printed(metrics: Callable[[], list[Any]], capfd: pytest.CaptureFixture[str]) -> list[str]:
     keras.utils.set_random_seed(1)
     with two_replicas.strategy().scope():
         model = keras.Sequential(
@@ -61,14 +61,14 @@ def _said(metrics: Callable[[], list[Any]], capfd: pytest.CaptureFixture[str]) -
 @pytest.mark.nightly("drawn fits tell it of some of Keras' metrics; this one of all, which takes half a minute")
 def test_keras_metrics_are_those_of_one_process(capfd: pytest.CaptureFixture[str]) -> None:
     assert len(_of_keras()) > 30
-    assert _said(_of_keras, capfd) == []
+    assert _printed(_of_keras, capfd) == []
 
 
 def test_metrics_that_replicas_cannot_add_up_are_named(capfd: pytest.CaptureFixture[str]) -> None:
     def dice(y: Any, p: Any) -> Any:
         return 2 * tf.reduce_sum(y * p) / tf.reduce_sum(y + p**2)
 
-    ratio, peak = _said(lambda: ["mae", dice, Peak()], capfd)
+    ratio, peak = _printed(lambda: ["mae", dice, Peak()], capfd)
     assert ratio == (
         "tensorplane: metrics: dice returns one number for a batch that is not the mean over its samples, so replicas "
         "cannot compute it; return a value per sample, or add up sums in a keras.metrics.Metric"
@@ -165,7 +165,7 @@ def test_classes_are_weighted_in_training_alone() -> None:
     assert histories[0] == histories[1]
 
 
-class _Seen(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
+class _SampleCount(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
     """Counts the samples of all epochs. Its result is a variable, as in Keras' guide to metrics."""
 
     def __init__(self) -> None:
@@ -183,10 +183,10 @@ class _Seen(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
 
 
 def test_a_metric_that_counts_on_is_counted_as_in_one_process(capfd: pytest.CaptureFixture[str]) -> None:
-    assert _said(lambda: [_Seen()], capfd) == []
+    assert _printed(lambda: [_SampleCount()], capfd) == []
     with two_replicas.strategy().scope():
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
-        model.compile("sgd", "mse", metrics=[_Seen()])
+        model.compile("sgd", "mse", metrics=[_SampleCount()])
     arrays = np.ones((9, 3)), np.ones((9, 1))
     history = tensorplane.fit(model, *arrays, batch_size=4, epochs=2, validation_data=arrays).history
     # Each validation counts on, too.

@@ -34,7 +34,7 @@ def _run(cases: list[str], folder: Path, *, workers: int = 2, replicas: int = 1,
     return results[0]
 
 
-def _assert_equal(results: list[Any]) -> None:
+def _assert_same(results: list[Any]) -> None:
     for result in results:
         several, single = result["several"], result["single"]
         assert result["apart"] < _EXACT < 0.01 < result["moved"], result
@@ -43,14 +43,14 @@ def _assert_equal(results: list[Any]) -> None:
 
 
 def test_two_workers_equal_one_process(tmp_path: Path) -> None:
-    _assert_equal(_run(["normalized:clipped:float64:3"], tmp_path, EPOCHS="3"))
+    _assert_same(_run(["normalized:clipped:float64:3"], tmp_path, EPOCHS="3"))
 
 
 @_NIGHTLY
 @pytest.mark.parametrize("model", sorted(set(MODELS) - {"dropout"}))
 def test_two_workers_equal_one_process_for_each_layer_family_and_optimizer(tmp_path: Path, model: str) -> None:
     cases = [f"{model}:{optimizer}:float64:{1 + index % 3}" for index, optimizer in enumerate(OPTIMIZERS)]
-    _assert_equal(_run(cases, tmp_path, replicas=2))
+    _assert_same(_run(cases, tmp_path, replicas=2))
 
 
 @_NIGHTLY
@@ -75,4 +75,4 @@ def test_dropout_and_mixed_precision_end_with_a_similar_loss(tmp_path: Path) -> 
 def test_replicas_of_one_process_equal_one_process(tmp_path: Path) -> None:
     models = sorted(set(MODELS) - {"dropout"})
     cases = [f"{model}:{optimizer}:float64:2" for model, optimizer in zip(models, itertools.cycle(OPTIMIZERS))]
-    _assert_equal(_run(cases, tmp_path, workers=1, replicas=3))
+    _assert_same(_run(cases, tmp_path, workers=1, replicas=3))

@@ -258,7 +258,7 @@ def test_only_a_cache_whose_contents_are_drawn_anew_is_filled_again() -> None:
     assert len(repeatable.draws_below_memory_caches(cached.take(3).batch(3))) == 1
 
 
-class Seen(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
+class Labels(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
     """Which of three it has seen."""
 
     def __init__(self) -> None:
@@ -276,7 +276,7 @@ class Seen(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
 
 def test_metrics_of_every_type_are_kept_and_rows_of_an_earlier_version_are_read() -> None:
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    metric = Seen()
+    metric = Labels()
     model.compile("sgd", "mse", metrics=[metric])
     model.train_on_batch(np.ones((4, 2)), np.ones((4, 1)))
     metrics = LocalMetrics(model)

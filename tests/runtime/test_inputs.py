@@ -74,7 +74,7 @@ def test_any_split_and_any_resume_sees_the_same_global_batches(run: tuple[int, i
         assert sorted(seen[epoch * examples : (epoch + 1) * examples]) == list(range(examples))
 
 
-class _Counted:
+class _CountedLoad:
     """Decodes in Python, and counts how often."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ def two_calls_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("two_calls_at_a_time")
 def test_later_epochs_decode_nothing_and_see_the_same(tmp_path: Path) -> None:
-    load, plain = _Counted(), tensorplane.dataset(37, _Counted(), global_batch=5, seed=3)
+    load, plain = _CountedLoad(), tensorplane.dataset(37, _CountedLoad(), global_batch=5, seed=3)
     data = tensorplane.dataset(37, load, global_batch=5, seed=3, cache=tmp_path, version="1")
     for with_cache, without in islice(zip(_values(data), _values(plain), strict=False), 16):
         assert with_cache.tolist() == without.tolist()
@@ -137,17 +137,17 @@ def test_later_epochs_decode_nothing_and_see_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("two_calls_at_a_time")
 def test_workers_and_later_runs_share_the_cache(tmp_path: Path) -> None:
-    def started(load: _Counted) -> Inputs:
+    def started(load: _CountedLoad) -> Inputs:
         return tensorplane.dataset(40, load, global_batch=8, seed=1, cache=tmp_path, version="1")
 
-    loads = [_Counted(), _Counted()]
+    loads = [_CountedLoad(), _CountedLoad()]
     workers = [_values(started(load), _Worker(2, index, 1)) for index, load in enumerate(loads)]
-    expected = _values(tensorplane.dataset(40, _Counted(), global_batch=8, seed=1))
+    expected = _values(tensorplane.dataset(40, _CountedLoad(), global_batch=8, seed=1))
     for _ in range(11):
         together = np.concatenate([next(worker) for worker in workers])
         assert together.tolist() == next(expected).tolist()
-    later = _Counted()
-    restarted, whole = started(later), tensorplane.dataset(40, _Counted(), global_batch=8, seed=1)
+    later = _CountedLoad()
+    restarted, whole = started(later), tensorplane.dataset(40, _CountedLoad(), global_batch=8, seed=1)
     # Segments that the first two had not ended are decoded again.
     assert {path.suffix for path in next(tmp_path.iterdir()).iterdir()} >= {".segment"}
     for resumed, step in islice(zip(_values(restarted, first_step=9), _values(whole, first_step=9), strict=False), 10):
@@ -242,7 +242,7 @@ def _of_a_dataset(index: tf.Tensor) -> tf.Tensor:
         (5, lambda index: tf.random.truncated_normal([]), "load: draws random numbers .TruncatedNormal.*`augment`"),
         (5, lambda index: tf.random.categorical([[0.0]], 1), "load: draws random numbers .Multinomial.*`augment`"),
         (5, lambda index: _box(), "load: draws random numbers .SampleDistortedBoundingBoxV2.*`augment`"),
-        (5, _Counted(), "load: calls Python code .PyFunc.*version='1'"),
+        (5, _CountedLoad(), "load: calls Python code .PyFunc.*version='1'"),
         (["a", "b"], keras.layers.StringLookup(vocabulary=["a"]), "load: uses a variable or a lookup table.*version="),
         (5, lambda index: _SCALE * 2, "load: uses a variable or a lookup table, whose changes the cache cannot see"),
         (5, _of_a_dataset, "load: uses a tf.data.Dataset, whose changes the cache cannot see; set version='1'"),

@@ -30,7 +30,7 @@ _DEADLINE = {SECONDS: "0.5"}
 _REASON = "tensorplane: no step for 0.5 s after step 1200"
 
 
-def _kept(folder: Path) -> str:
+def _log(folder: Path) -> str:
     return max((folder / "logs" / "digits-1").iterdir()).read_text()
 
 
@@ -43,7 +43,7 @@ def test_the_stacks_of_all_threads_are_in_the_log_and_the_reason_at_its_end(tmp_
     assert last == f"{_REASON}; the stacks of its threads are above"
     assert any(line.endswith(" in feeds") for line in stacks), "another thread"
     assert any("train.py" in line and line.endswith(" in <module>") for line in stacks), "the one that hangs"
-    assert _kept(tmp_path) == ended.stderr
+    assert _log(tmp_path) == ended.stderr
 
 
 def test_a_process_that_does_not_answer_is_killed_and_counts_as_the_same(tmp_path: Path) -> None:

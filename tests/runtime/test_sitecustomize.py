@@ -20,7 +20,7 @@ print("repaired", getattr(trainer, "_tensorplane", False), "seeded", context.glo
 _NIGHTLY = pytest.mark.nightly("an import of TensorFlow each; `make test` has the order that repairs the most")
 
 
-def _said(imports: str, workers: int) -> str:
+def _printed(imports: str, workers: int) -> str:
     # Not forked: the order of its imports is the claim.
     done = subprocess.run(
         [sys.executable, "-c", imports + _SAYS],
@@ -42,9 +42,9 @@ def _said(imports: str, workers: int) -> str:
     ],
 )
 def test_every_order_of_imports_is_repaired_and_seeded(imports: str) -> None:
-    assert _said(imports, workers=2) == "repaired True seeded True"
+    assert _printed(imports, workers=2) == "repaired True seeded True"
 
 
 @_NIGHTLY
 def test_a_single_process_is_left_alone() -> None:
-    assert _said("import tensorflow", workers=1) == "repaired False seeded False"
+    assert _printed("import tensorflow", workers=1) == "repaired False seeded False"

@@ -21,7 +21,7 @@ def _launch(folder: Path, code: int = 0, **more: str) -> subprocess.CompletedPro
     return launched(folder, prints, **{RUN: str(folder / "checkpoints" / "digits-1"), **more})
 
 
-def _kept(folder: Path) -> dict[str, str]:
+def _logs(folder: Path) -> dict[str, str]:
     logs = folder / "checkpoints" / "logs" / "digits-1"
     return {path.name: path.read_text() for path in sorted(logs.glob("*"))}
 
@@ -29,7 +29,7 @@ def _kept(folder: Path) -> dict[str, str]:
 def test_both_streams_are_kept_and_passed_on(tmp_path: Path) -> None:
     done = _launch(tmp_path, TF_JOB_NAME="chief", JOB_COMPLETION_INDEX="0")
     assert (done.returncode, done.stdout, done.stderr) == (0, "to standard output\n", "to standard error\n")
-    (kept,) = _kept(tmp_path).items()
+    (kept,) = _logs(tmp_path).items()
     assert kept[0] == "chief-0.1.log"
     assert sorted(kept[1].splitlines()) == ["to standard error", "to standard output"]
 
@@ -37,7 +37,7 @@ def test_both_streams_are_kept_and_passed_on(tmp_path: Path) -> None:
 def test_each_start_has_a_file_of_its_own(tmp_path: Path) -> None:
     for code in (75, 0):
         assert _launch(tmp_path, code, JOB_COMPLETION_INDEX="1").returncode == code
-    assert list(_kept(tmp_path)) == ["worker-1.1.log", "worker-1.2.log"]
+    assert list(_logs(tmp_path)) == ["worker-1.1.log", "worker-1.2.log"]
 
 
 def test_a_volume_that_refuses_stops_nothing(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_a_wrong_request_gets_its_code_and_reason(server: Server, path: str, bod
     assert says in error
 
 
-def _asked(kind: str, signature: str, *values: float, context: float | None = None) -> Any:
+def _request(kind: str, signature: str, *values: float, context: float | None = None) -> Any:
     from tensorflow_serving.apis import classification_pb2, regression_pb2
 
     classes = {"Classify": classification_pb2.ClassificationRequest, "Regress": regression_pb2.RegressionRequest}
@@ -178,14 +178,14 @@ def client(server: Server, stubs: Path) -> Iterator[Any]:
 
 # tensorflow_model_server_test.py, testClassify, testRegress
 def test_grpc_answers_the_same(client: Any) -> None:
-    classified = client.Classify(_asked("Classify", "classify_x_to_y", 2.0), timeout=PATIENT_SECONDS)
+    classified = client.Classify(_request("Classify", "classify_x_to_y", 2.0), timeout=PATIENT_SECONDS)
     ((found,),) = (each.classes for each in classified.result.classifications)
     assert (found.label, found.score) == ("", 3.0)
-    regressed = client.Regress(_asked("Regress", "regress_x_to_y", 2.0, 4.0), timeout=PATIENT_SECONDS)
+    regressed = client.Regress(_request("Regress", "regress_x_to_y", 2.0, 4.0), timeout=PATIENT_SECONDS)
     assert [each.value for each in regressed.result.regressions] == [3.0, 4.0]
     spec = regressed.model_spec
     assert (spec.name, spec.version.value, spec.signature_name) == ("plus", 123, "regress_x_to_y")
-    common = _asked("Regress", "regress_x_to_y", context=2.0)
+    common = _request("Regress", "regress_x_to_y", context=2.0)
     common.input.example_list_with_context.examples.add()
     assert [each.value for each in client.Regress(common, timeout=PATIENT_SECONDS).result.regressions] == [3.0]
 
@@ -193,5 +193,5 @@ def test_grpc_answers_the_same(client: Any) -> None:
 # util.cc, InputToSerializedExampleTensor
 def test_grpc_refuses_no_examples(client: Any) -> None:
     with pytest.raises(grpc.RpcError) as error:
-        client.Classify(_asked("Classify", "classify_x_to_y"), timeout=PATIENT_SECONDS)
+        client.Classify(_request("Classify", "classify_x_to_y"), timeout=PATIENT_SECONDS)
     assert (error.value.code(), error.value.details()) == (grpc.StatusCode.INVALID_ARGUMENT, "Input is empty.")

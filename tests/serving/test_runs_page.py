@@ -66,7 +66,7 @@ def url(cluster: Cluster) -> Iterator[str]:
         yield served
 
 
-def _facts(opened: Page) -> dict[str, str]:
+def _properties(opened: Page) -> dict[str, str]:
     labels, texts = (opened.locator(f"#facts {tag}").all_text_contents() for tag in ("dt", "dd"))
     return dict(zip(labels, texts, strict=True))
 
@@ -78,7 +78,7 @@ def test_a_click_on_a_stage_shows_what_it_is_and_what_it_did(url: str, chromium:
         expect(opened.locator("#details")).to_be_hidden()
         opened.locator(".stage[data-stage=clean]").click()
         expect(opened.locator("#stage")).to_have_text("clean")
-        found = _facts(opened)
+        found = _properties(opened)
         assert found["Image"].startswith("registry.example/clean@sha256:")
         assert found["Command"].startswith("sh -c 'cd /in/texts;")
         assert found["Inputs"] == "/in/texts: raw@8c1f2a7be01d, split by file"
@@ -88,7 +88,7 @@ def test_a_click_on_a_stage_shows_what_it_is_and_what_it_did(url: str, chromium:
         assert found["Logs"] == f"tensorplane logs {RUN}/clean"
         opened.locator(".stage[data-stage=report]").click()
         expect(opened.locator("#stage")).to_have_text("report")
-        assert _facts(opened)["Why"] == "waits for count, embed"
+        assert _properties(opened)["Why"] == "waits for count, embed"
         opened.screenshot(path=tmp_path / "page.png")
 
 

@@ -37,7 +37,7 @@ def cluster(claims: Claims, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     yield claims
 
 
-def _question(reference: str = "", dataset: str = "photos") -> DatasetOptions:
+def _options(reference: str = "", dataset: str = "photos") -> DatasetOptions:
     return DatasetOptions(dataset, reference, "dev", "", "default")
 
 
@@ -52,7 +52,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> ResolvedStack:
 def test_versions_of_a_folder_on_a_volume(
     cluster: Claims, resolved: ResolvedStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source, options = tmp_path / "photos", _question()
+    source, options = tmp_path / "photos", _options()
     source.mkdir()
     for number in range(_FILES):
         (source / f"{number}").write_text(f"photo {number}")
@@ -75,7 +75,7 @@ def test_versions_of_a_folder_on_a_volume(
 
 
 def _looked_at_read_only(cluster: Claims, resolved: ResolvedStack, tmp_path: Path) -> None:
-    args, options = remote.declared(resolved, "photos"), _question("kept")
+    args, options = remote.declared(resolved, "photos"), _options("kept")
     with remote.running(cluster.kube, resolved, options, args, read_only=True) as dataset:
         transfer.checkout(dataset, options, tmp_path / "back", Console())
         assert {path.name: path.read_text() for path in (tmp_path / "back").iterdir()} == {
@@ -92,7 +92,7 @@ def _looked_at_read_only(cluster: Claims, resolved: ResolvedStack, tmp_path: Pat
 def test_a_prefix_of_another_volume_is_committed_where_it_is(
     cluster: Claims, resolved: ResolvedStack, tmp_path: Path
 ) -> None:
-    options, sources = _question(dataset="copies"), {"prefix": f"{remote.SOURCES}/prefix"}
+    options, sources = _options(dataset="copies"), {"prefix": f"{remote.SOURCES}/prefix"}
     args = remote.declared(resolved, "copies")
     with remote.running(cluster.kube, resolved, options, args, read_only=False, sources=sources) as dataset:
         transfer.commit(dataset, options, VolumePath("prefix", ""), {**_ABOUT, "message": ""}, Console())

@@ -34,7 +34,7 @@ CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 
 
 @dataclass(frozen=True)
-class Kept:
+class Expected:
     """What a claim or a snapshot should be: its size and the text of each of its files."""
 
     mib: int
@@ -47,8 +47,8 @@ class Model:
     def __init__(self, claims: Claims) -> None:
         self.real = claims
         self.chance = random.Random(SEED)
-        self.claims: dict[str, Kept] = {}
-        self.snapshots: dict[str, Kept] = {}
+        self.claims: dict[str, Expected] = {}
+        self.snapshots: dict[str, Expected] = {}
         self.made: Counter[str] = Counter()
 
     def step(self) -> None:
@@ -87,20 +87,20 @@ class Model:
             killed.result()
         self.real.until_driver_runs()
 
-    def _free(self, taken: dict[str, Kept]) -> str:
+    def _free(self, taken: dict[str, Expected]) -> str:
         return self.chance.choice([name for name in NAMES if name not in taken])
 
-    def _any(self, there: dict[str, Kept]) -> str:
+    def _any(self, there: dict[str, Expected]) -> str:
         return self.chance.choice(sorted(there))
 
-    def _make(self, origin: Kept | None, source: Any) -> None:
+    def _make(self, origin: Expected | None, source: Any) -> None:
         """Each gets a file of its own from the start: a copy of the wrong one is seen."""
         name = self._free(self.claims)
         mib = self.chance.choice([size for size in SIZES if not origin or size >= origin.mib])
         self.real.claim(name, mib=mib, source=source, of_class=CLASS)
         text = f"{self.chance.randrange(10**6)}"
         (self._folder(self._volume(name)) / f"of-{name}").write_text(text)
-        self.claims[name] = Kept(mib, {**(origin.files if origin else {}), f"of-{name}": text})
+        self.claims[name] = Expected(mib, {**(origin.files if origin else {}), f"of-{name}": text})
 
     def create(self) -> None:
         self._make(None, None)

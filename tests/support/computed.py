@@ -39,7 +39,7 @@ def _eks_cluster(name: str, inputs: State) -> dict[str, Any]:
     }
 
 
-def _named(name: str, inputs: State) -> dict[str, Any]:
+def _with_name(name: str, inputs: State) -> dict[str, Any]:
     return {"name": name}
 
 
@@ -73,9 +73,9 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
         "metadata": {**inputs["metadata"], "name": f"{name}-1a2b3c4d"}
     },
     "aws:backup/vault:Vault": lambda name, inputs: {"name": f"{name}-1a2b3c4"},
-    "aws:cloudwatch/eventRule:EventRule": _named,
+    "aws:cloudwatch/eventRule:EventRule": _with_name,
     "aws:ec2/launchTemplate:LaunchTemplate": lambda name, inputs: {"latestVersion": 1},
-    "aws:ec2/placementGroup:PlacementGroup": _named,
+    "aws:ec2/placementGroup:PlacementGroup": _with_name,
     "aws:eks/cluster:Cluster": _eks_cluster,
     "aws:eks/nodeGroup:NodeGroup": lambda name, inputs: {
         "resources": [{"autoscalingGroups": [{"name": f"eks-{name}"}]}]

@@ -16,7 +16,7 @@ users:
 """
 
 
-def _named(key: str, **more: Any) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
+def _with_name(key: str, **more: Any) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
     """Azure gives a resource's name back as `name`, whatever the input is called."""
     return lambda name, inputs: {"name": inputs.get(key, name), **more}
 
@@ -48,12 +48,12 @@ _IDENTITY = {
     "tenantId": "00000000-0000-0000-0000-00000000000b",
 }
 ADDED: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
-    "azure-native:resources:ResourceGroup": _named("resourceGroupName"),
+    "azure-native:resources:ResourceGroup": _with_name("resourceGroupName"),
     "azure-native:resources:Deployment": _deployment,
-    "azure-native:network:VirtualNetwork": _named("virtualNetworkName"),
+    "azure-native:network:VirtualNetwork": _with_name("virtualNetworkName"),
     "azure-native:network:PublicIPAddress": lambda name, inputs: {"ipAddress": "203.0.113.9"},
-    "azure-native:managedidentity:UserAssignedIdentity": _named("resourceName", **_IDENTITY),
-    "azure-native:keyvault:Vault": _named("vaultName"),
+    "azure-native:managedidentity:UserAssignedIdentity": _with_name("resourceName", **_IDENTITY),
+    "azure-native:keyvault:Vault": _with_name("vaultName"),
     "azure-native:keyvault:Key": lambda name, inputs: {"keyUriWithVersion": "https://vault.example/keys/etcd/1"},
     "azure-native:containerservice:ManagedCluster": lambda name, inputs: {
         "name": inputs["resourceName"],
@@ -62,9 +62,9 @@ ADDED: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     "azure-native:resources:AzureCliScript": lambda name, inputs: _identified(inputs),
     "azure-native:storage:StorageAccount": lambda name, inputs: {"name": f"{name}1a2b3c4d", **_identified(inputs)},
     "azure-native:network:PrivateEndpoint": lambda name, inputs: {"name": name},
-    "azure-native:privatedns:PrivateZone": _named("privateZoneName"),
-    "azure-native:netapp:Account": _named("accountName"),
-    "azure-native:netapp:CapacityPool": _named("poolName"),
+    "azure-native:privatedns:PrivateZone": _with_name("privateZoneName"),
+    "azure-native:netapp:Account": _with_name("accountName"),
+    "azure-native:netapp:CapacityPool": _with_name("poolName"),
     "azure-native:netapp:CapacityPoolVolume": _netapp_volume,
     "azure-native:storagecache:AmlFilesystem": _lustre,
 }

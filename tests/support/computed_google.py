@@ -9,7 +9,7 @@ State = Mapping[str, Any]
 _AGENT = "service-123456789012@container-engine-robot.iam.gserviceaccount.com"
 
 
-def _named(name: str, inputs: State) -> dict[str, Any]:
+def _with_name(name: str, inputs: State) -> dict[str, Any]:
     return {"name": name}
 
 
@@ -41,9 +41,9 @@ ANSWERED: dict[str, dict[str, Any]] = {
 
 ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     "gcp:compute/globalAddress:GlobalAddress": lambda name, inputs: {"name": name, "address": "10.200.0.0"},
-    "gcp:compute/resourcePolicy:ResourcePolicy": _named,
+    "gcp:compute/resourcePolicy:ResourcePolicy": _with_name,
     "gcp:container/cluster:Cluster": _cluster,
-    "gcp:dns/managedZone:ManagedZone": _named,
+    "gcp:dns/managedZone:ManagedZone": _with_name,
     "gcp:filestore/instance:Instance": _filestore,
     "gcp:lustre/instance:Instance": lambda name, inputs: {"mountPoint": f"10.200.0.2@tcp:/{inputs['filesystem']}"},
     "gcp:projects/serviceIdentity:ServiceIdentity": lambda name, inputs: {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.faults import EKS
+from tests.support.problems import EKS
 from tests.support.rendered_files import rendered_tree
-from tests.support.serving_schema import wrong
+from tests.support.serving_schema import find_problems
 
 _AKS = {
     "kind": "aks",
@@ -48,5 +48,5 @@ def custom(**expose: Any) -> dict[str, Any]:
     made = rendered_tree(tree(expose={**GATEWAY, **expose}))
     kinds = ("Gateway", "HTTPRoute", "GRPCRoute", "SecurityPolicy", "ClientTrafficPolicy")
     found = {one.type.rpartition(":")[2]: one for one in made.resources if one.type.endswith(kinds)}
-    assert [line for one in found.values() for line in wrong(one.inputs)] == []
+    assert [line for one in found.values() for line in find_problems(one.inputs)] == []
     return found

@@ -54,14 +54,14 @@ def of(rendered: Rendered) -> Golden:
 def row_of(registered: Registered) -> Row:
     """A resource as the goldens have it."""
     inputs = neutral(registered.inputs)
-    options = {key: named(each) for key, each in registered.options.items()}
-    return {"type": registered.type, "name": named(registered.name), "inputs": inputs, "options": options}
+    options = {key: neutral_name(each) for key, each in registered.options.items()}
+    return {"type": registered.type, "name": neutral_name(registered.name), "inputs": inputs, "options": options}
 
 
-def named(names: Any) -> Any:
+def neutral_name(names: Any) -> Any:
     """Names of resources, without the hash of tensorplane's library."""
     if isinstance(names, list):
-        return [named(each) for each in names]
+        return [neutral_name(each) for each in names]
     return _LIBRARY.sub("-library-<hash>", names) if isinstance(names, str) else names
 
 

@@ -58,7 +58,7 @@ def undisturbed(folder: Path, **search: Any) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Seen:
+class ObservedSweep:
     """The JobSets of one sweep's trials."""
 
     sweep: str
@@ -91,9 +91,9 @@ class Seen:
 
 
 @contextmanager
-def seen(kubeconfig: Path, namespace: str, sweep: str) -> Iterator[Seen]:
+def observed(kubeconfig: Path, namespace: str, sweep: str) -> Iterator[ObservedSweep]:
     """Follows the JobSets of a namespace, those that there are and all that come."""
-    found, over = Seen(sweep), threading.Event()
+    found, over = ObservedSweep(sweep), threading.Event()
     api = client.CustomObjectsApi(config.new_client_from_config(str(kubeconfig)))
     threading.Thread(target=_follow, args=(api, namespace, found, over), daemon=True).start()
     try:
@@ -102,7 +102,7 @@ def seen(kubeconfig: Path, namespace: str, sweep: str) -> Iterator[Seen]:
         over.set()
 
 
-def _follow(api: client.CustomObjectsApi, namespace: str, found: Seen, over: threading.Event) -> None:
+def _follow(api: client.CustomObjectsApi, namespace: str, found: ObservedSweep, over: threading.Event) -> None:
     watched = api.list_namespaced_custom_object, "jobset.x-k8s.io", "v1alpha2", namespace, "jobsets"
     while not over.is_set():
         # Each watch begins with those that are there.

@@ -59,7 +59,7 @@ _TAINT = re.compile(r"[^=:]+(=[^=:]*)?:(NoSchedule|NoExecute|PreferNoSchedule)")
 _RESERVED_TAGS = ("Name", "KubernetesCluster", "kubernetes.io/cluster/", "k8s.io/role/", "kops.k8s.io/")
 
 
-def wrong(manifest: Mapping[str, Any]) -> list[str]:
+def find_problems(manifest: Mapping[str, Any]) -> list[str]:
     """Everything that kops would refuse."""
     return [*differences("", manifest, _MANIFEST), *_invalid(manifest.get("spec", {}))]
 

@@ -24,7 +24,7 @@ class Mutation:
 def of(tree: Mapping[str, Any], count: int, seed: int) -> Iterator[Mutation]:
     """So many single changes of the settings, at places and of kinds chosen by chance."""
     chance = random.Random(seed)
-    places = list(_places(tree))
+    places = list(_values(tree))
     for _ in range(count):
         path, value = chance.choice(places)
         change = chance.choice([name for name, fits in _CHANGES.items() if fits(path, value)])
@@ -34,11 +34,11 @@ def of(tree: Mapping[str, Any], count: int, seed: int) -> Iterator[Mutation]:
             yield Mutation(change, path, spoilt)
 
 
-def _places(node: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
+def _values(node: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
     if isinstance(node, Mapping):
         for key, value in node.items():
             yield (*path, key), value
-            yield from _places(value, (*path, key))
+            yield from _values(value, (*path, key))
 
 
 _CHANGES: dict[str, Callable[[Key, Any], bool]] = {

@@ -29,12 +29,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Shuffles."""
     seed = os.environ[_SEED]
-    places = {item: _places(item) for item in items}
+    places = {item: _folders(item) for item in items}
     drawn = {place: random.Random(seed + place).random() for item in items for place in places[item]}
     items.sort(key=lambda item: [(drawn[place], place) for place in places[item]])
 
 
-def _places(item: pytest.Item) -> list[str]:
+def _folders(item: pytest.Item) -> list[str]:
     """The folders, the module, the class and the test that an item is in, outermost first."""
     path, *names = item.nodeid.split("::")
     folders = [str(folder) for folder in reversed(Path(path).parents)]

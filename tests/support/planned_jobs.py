@@ -11,12 +11,12 @@ IMAGE = "team/train:1"
 SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}
 
 
-def facts(*roles: str, **known: Any) -> JobContext:
+def job_context(*roles: str, **known: Any) -> JobContext:
     return JobContext("trial-7", "ml", placement={role: Placement() for role in roles or ("worker",)}, **known)
 
 
 def planned(known: JobContext | None = None, **settings: Any) -> JobManifest:
-    return plan(JobSettings.model_validate({**SETTINGS, **settings}), known or facts(), image=IMAGE)
+    return plan(JobSettings.model_validate({**SETTINGS, **settings}), known or job_context(), image=IMAGE)
 
 
 def job(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Recorder(MockMonitor):
         if request.type != "pulumi:pulumi:Stack":
             inputs = rpc.deserialize_properties(request.object)
             is_component = request.type.startswith("tensorplane:")
-            component = _told(answer.urn) if is_component else self._components.get(request.parent, "")
+            component = _of_urn(answer.urn) if is_component else self._components.get(request.parent, "")
             self._components[answer.urn] = component
             made = Registered(request.type, request.name, inputs, _options(request), _hangs_on(request), component)
             self.registered.append(made)
@@ -87,10 +87,10 @@ def _kind_and_name(urn: str) -> tuple[str, str]:
 
 def _hangs_on(request: Any) -> frozenset[str]:
     taken = (urn for one in request.propertyDependencies.values() for urn in one.urns)
-    return frozenset(_told(urn) for urn in (*taken, request.parent) if urn)
+    return frozenset(_of_urn(urn) for urn in (*taken, request.parent) if urn)
 
 
-def _told(urn: str) -> str:
+def _of_urn(urn: str) -> str:
     kind, name = _kind_and_name(urn)
     return f"{kind.split(':')[-1]} {name}"
 
@@ -101,7 +101,7 @@ def _options(request: Any) -> dict[str, Any]:
     options = {
         "parent": "" if parent[0] == "pulumi:pulumi:Stack" else parent[1],
         "provider": request.provider.split("::")[-2] if request.provider else "",
-        "dependsOn": sorted(_told(urn) for urn in request.dependencies),
+        "dependsOn": sorted(_of_urn(urn) for urn in request.dependencies),
         "protect": request.protect,
         "retainOnDelete": request.retainOnDelete,
         "beforeDelete": list(request.hooks.before_delete),

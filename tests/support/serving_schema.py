@@ -163,7 +163,7 @@ _SPECS = {
 }
 
 
-def wrong(manifest: Mapping[str, Any]) -> list[str]:
+def find_problems(manifest: Mapping[str, Any]) -> list[str]:
     """Everything that the API server would refuse because of the schemas."""
     spec = _SPECS.get((manifest["apiVersion"], manifest["kind"]))
     if spec is None:

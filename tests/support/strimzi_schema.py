@@ -115,7 +115,7 @@ _SPECS = {
 }  # fmt: skip
 
 
-def wrong(manifest: Mapping[str, Any]) -> list[str]:
+def find_problems(manifest: Mapping[str, Any]) -> list[str]:
     """Everything that Kubernetes would refuse because of Strimzi's schemas."""
     kind = manifest["kind"]
     if manifest["apiVersion"] != "kafka.strimzi.io/v1" or kind not in _SPECS:

@@ -48,7 +48,7 @@ _SPECS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def wrong(manifest: Mapping[str, Any]) -> list[str]:
+def find_problems(manifest: Mapping[str, Any]) -> list[str]:
     """Everything that Kubernetes would refuse, or drop, because of VolSync's schemas."""
     kind = manifest["kind"]
     if manifest["apiVersion"] != "volsync.backube/v1alpha1" or kind not in _SPECS:

@@ -49,14 +49,14 @@ class Project:
         pulumi.runtime.configure(pulumi.runtime.Settings(project="tensorplane", stack=name))
         return stack.load(Settings.of_file(stack_file.read(self.folder / f"Pulumi.{name}.yaml")), project)
 
-    def faults(self, name: str = "vision") -> list[str]:
+    def problems(self, name: str = "vision") -> list[str]:
         try:
             self.load(name)
         except pulumi.RunError as error:
             return [line.removeprefix("tensorplane:") for line in str(error).splitlines()]
         return []
 
-    def told(self, **own: Any) -> list[str]:
-        """The faults of other settings of the workload stack."""
+    def problems_of(self, **own: Any) -> list[str]:
+        """The problems of other settings of the workload stack."""
         self.write("vision", own)
-        return self.faults()
+        return self.problems()

@@ -39,7 +39,7 @@ def _report(stack: str, resources: int, text: str = "a" * 40, *, loses: bool = F
     risk = Risk("volume models is deleted; add `acknowledge: {deleteVolume: [models]}`", stops=True)
     risks = (risk,) if loses else ()
     refused = (PolicyResult("gpu-quota", "tensorplane 0.1.0", "mandatory", (f"the quota of {stack} is 0",)),)
-    return render.markdown(Report(stack, changes, verdicts=refused, risks=risks, warnings=(text,), failed=True))
+    return render.markdown(Report(stack, changes, policy_results=refused, risks=risks, warnings=(text,), failed=True))
 
 
 def put_together(folder: Path) -> str:

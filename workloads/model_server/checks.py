@@ -75,12 +75,12 @@ def _of_streams(settings: ServerSettings, at: Key) -> Iterator[Problem]:
 
 def _model(model: str, served: ServedModel, server: str, at: Key, declared: Declared) -> Iterator[Problem]:
     if served.location:
-        where, volume = (*at, served.key("volume")), served.location.volume
+        path, volume = (*at, served.key("volume")), served.location.volume
         if served.from_job is None:
             # Otherwise, it is a problem of the job.
-            yield from pods_checks.check_volume(volume, where, declared.volumes)
-        yield from pods_checks.check_access(server, volume, where, declared.volumes, read_only=True)
-        yield from pods_checks.check_stream(volume, where, declared.records)
+            yield from pods_checks.check_volume(volume, path, declared.volumes)
+        yield from pods_checks.check_access(server, volume, path, declared.volumes, read_only=True)
+        yield from pods_checks.check_stream(volume, path, declared.records)
     yield from fetched_model_checks.find_problems(served, model, at, declared.cluster)
     if _NO_PART_OF_A_URL.search(model):
         reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"
@@ -115,8 +115,8 @@ def check_model_sources(workloads: Mapping[Key, WorkloadArgs], declared: frozens
                 continue
             reason = model_sources.folder(job, by_name)
             if isinstance(reason, str):
-                where = (*at, *server.key_of(name), "from")
-                yield _source_problem(where, reason, job, is_known=job in by_name)
+                path = (*at, *server.key_of(name), "from")
+                yield _source_problem(path, reason, job, is_known=job in by_name)
 
 
 def _source_problem(at: Key, reason: str, job: str, *, is_known: bool) -> Problem:
@@ -139,15 +139,15 @@ def unwritten_model_notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Not
     written: dict[str, set[str]] = {}
     published = {server for workload in workloads.values() for server in workload.publishes_to}
     for workload in workloads.values():
-        if place := workload.models_written:
-            written.setdefault(place.volume, set()).add(place.path)
-    for at, key, place in _read_models(workloads):
-        if place.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
+        if location := workload.models_written:
+            written.setdefault(location.volume, set()).add(location.path)
+    for at, key, location in _read_models(workloads):
+        if location.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
             continue
-        paths, path = written[place.volume], place.path
+        paths, path = written[location.volume], location.path
         # A job's code may write to other folders on the volume.
         if not any(f"{path}/".startswith(f"{one}/") for one in paths):
-            reason = f"no job of the stack writes models to {path} on volume {place.volume}"
+            reason = f"no job of the stack writes models to {path} on volume {location.volume}"
             near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
             yield Note((*at, *key, "path"), f"{reason}{near}; the server waits until a model appears there")
 

@@ -58,27 +58,27 @@ def find_problems(
         reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT}, so that its runs' names"
         yield Problem(at, f"{reason} stay valid")
     for stage, args in settings.stages.items():
-        where = (*at, "stages", stage)
+        path = (*at, "stages", stage)
         if len(stage) > _STAGE_LIMIT:
             reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
-            yield Problem(where, f"{reason} stay valid")
-        yield from _datasets(args, name, where, declared)
-        yield from _paths(args, where, declared)
-        yield from _templates(args, where)
-        yield from _check_server(args, name, where, declared)
-        yield from _check_join_keys(args, where)
+            yield Problem(path, f"{reason} stay valid")
+        yield from _datasets(args, name, path, declared)
+        yield from _paths(args, path, declared)
+        yield from _templates(args, path)
+        yield from _check_server(args, name, path, declared)
+        yield from _check_join_keys(args, path)
         if args.publish:
             continue
         if args.training:
-            yield from _job(args, args.training, name, stage, where, declared)
+            yield from _job(args, args.training, name, stage, path, declared)
             continue
-        yield from _splits(args, where)
+        yield from _splits(args, path)
         if args.command is None:
             reason = "required setting is missing: program of each pod; set it, job or publish"
-            yield Problem((*where, "command"), reason, given=((*where, "job"), (*where, "publish")))
+            yield Problem((*path, "command"), reason, given=((*path, "job"), (*path, "publish")))
         else:
-            yield from _program(args, args.command, where, declared)
-        yield from _resources(args, at, where, pods[stage], declared)
+            yield from _program(args, args.command, path, declared)
+        yield from _resources(args, at, path, pods[stage], declared)
     yield from _names(settings, at)
     yield from _outputs(settings, at)
     yield from _cycles(settings, at)
@@ -87,10 +87,10 @@ def find_problems(
 
 def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
     for key, source in stage.inputs.items():
-        where = (*at, "inputs", key)
-        yield from _dataset(source.dataset, name, (*where, "dataset"), declared)
+        path = (*at, "inputs", key)
+        yield from _dataset(source.dataset, name, (*path, "dataset"), declared)
         if args := declared.datasets.get(source.dataset):
-            yield from _columns(source, args, where)
+            yield from _columns(source, args, path)
     yield from _dataset(stage.output, name, (*at, "output"), declared)
 
 
@@ -116,14 +116,14 @@ def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Problem]:
         volume = declared.volumes.get(name)
         if path := mount.path or (volume.path if volume else None):
             keys[(*at, "job", "volumes", name)] = path
-    seen: dict[Key, str] = {}
+    former: dict[Key, str] = {}
     for key, path in keys.items():
-        near = next((other for other, one in seen.items() if f"{path}/".startswith(f"{one}/")), None)
-        near = near or next((other for other, one in seen.items() if one.startswith(f"{path}/")), None)
+        near = next((other for other, one in former.items() if f"{path}/".startswith(f"{one}/")), None)
+        near = near or next((other for other, one in former.items() if one.startswith(f"{path}/")), None)
         if near:
-            reason = f"{path} overlaps {seen[near]}, another folder of the stage; use one apart from it"
+            reason = f"{path} overlaps {former[near]}, another folder of the stage; use one apart from it"
             yield Problem(key, reason, given=(near,))
-        seen[key] = path
+        former[key] = path
 
 
 def _columns(source: StageInput, args: DatasetArgs, at: Key) -> Iterator[Problem]:
@@ -135,14 +135,14 @@ def _columns(source: StageInput, args: DatasetArgs, at: Key) -> Iterator[Problem
         return
     has = args.table.columns if args.table else {}
     for column, kind in source.columns.items():
-        where = (*at, "columns", column)
+        path = (*at, "columns", column)
         if column not in has:
             known = ", ".join(sorted(has))
             near = did_you_mean(column, has)
-            yield Problem(where, f"table {source.dataset} has no such column; choose one of {known}{near}", given=given)
+            yield Problem(path, f"table {source.dataset} has no such column; choose one of {known}{near}", given=given)
         elif has[column] != kind:
             reason = f"is {kind}, but table {source.dataset} has it as {has[column]}; set {has[column]}"
-            yield Problem(where, reason, given=given)
+            yield Problem(path, reason, given=given)
 
 
 def _splits(stage: StageArgs, at: Key) -> Iterator[Problem]:
@@ -194,7 +194,7 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
         yield Problem((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
         return
     for problem in training_job_checks.find_problems(job, name, (*at, "job"), declared, account=pipeline):
-        yield _named(problem, stage, (*at, "job"), at)
+        yield _with_stage(problem, stage, (*at, "job"), at)
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
@@ -237,12 +237,12 @@ def _texts(value: object, at: Key = ()) -> Iterator[tuple[Key, str]]:
 def _variables(stage: StageArgs, at: Key) -> Iterator[Problem]:
     """Parameters that the program would not get: it has other variables of these names."""
     for name in stage.params:
-        where = (*at, "params", name)
+        path = (*at, "params", name)
         if name == MODEL_URL and stage.server:
             reason = f"is set by server to the address of {stage.server}; use another name, or remove server"
-            yield Problem(where, reason, given=((*at, "server"),))
+            yield Problem(path, reason, given=((*at, "server"),))
         elif name.startswith(_OF_ARGO):
-            yield Problem(where, f"begins with {_OF_ARGO}, as variables that Argo sets itself; use another name")
+            yield Problem(path, f"begins with {_OF_ARGO}, as variables that Argo sets itself; use another name")
 
 
 def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Problem]:
@@ -256,13 +256,13 @@ def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Problem]:
         )
 
 
-def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Problem]:
-    """Problems of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
+def _resources(stage: StageArgs, at: Key, path: Key, pods: PodSet, declared: Declared) -> Iterator[Problem]:
+    """Problems of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `path`: the stage's."""
     if stage.accelerator is not None and stage.resources.accelerator is not None:
         reason = "conflicts with resources.accelerator; remove one of them"
-        yield Problem((*where, "accelerator"), reason, given=((*where, "resources"),))
+        yield Problem((*path, "accelerator"), reason, given=((*path, "resources"),))
         return
-    found = [_named(problem, stage, where, where) for problem in resources.find_problems([pods], at, declared)]
+    found = [_with_stage(problem, stage, path, path) for problem in resources.find_problems([pods], at, declared)]
     yield from found
     yield from tensorflow_image.check_gpu_support([pods], stage.image, at, declared)
     if stage.queue is None:
@@ -270,17 +270,17 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
             key = "accelerator" if stage.accelerator else "resources"
             remedy = "set queue to one with a quota of GPUs"
             reason = f"missing, but its pods use GPUs, which the queues share; {remedy}"
-            yield Problem((*where, "queue"), reason, given=((*where, key), ("queues",)))
+            yield Problem((*path, "queue"), reason, given=((*path, key), ("queues",)))
     elif stage.queue not in declared.queues:
-        yield unknown_name((*where, "queue"), "queue", stage.queue, declared.queues)
+        yield unknown_name((*path, "queue"), "queue", stage.queue, declared.queues)
     elif (capacity := declared.capacities.get(stage.queue)) and not found:
         # Kueue admits each pod by itself.
         one = [replace(pods, count=1)]
-        yield from queueing.never_admitted(where, capacity, one)
+        yield from queueing.never_admitted(path, capacity, one)
         yield from queueing.above_share(at, capacity, one)
 
 
-def _named(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
+def _with_stage(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
     """A problem of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
     inside, outside = (*at, "resources", "accelerator"), (*stage_at, "accelerator")
     if stage.accelerator is None:
@@ -307,25 +307,25 @@ def _cycles(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
         if circle and not reported & {*circle}:
             reported |= {*circle}
             source = next(key for key, before in after[name].items() if before == circle[1])
-            where = (*at, "stages", name, "inputs", source, "dataset")
+            path = (*at, "stages", name, "inputs", source, "dataset")
             if len(circle) == 2:
                 reason = f"is {settings.stages[name].output}, the output of this stage; read another dataset"
             else:
                 reason = f"makes a circle of stages, {' -> '.join(reversed(circle))}; remove one of these inputs"
             given = tuple((*at, "stages", each, key) for each in circle[1:] for key in ("inputs", "output"))
-            yield Problem(where, reason, given=given)
+            yield Problem(path, reason, given=given)
 
 
 def _circle(start: str, after: Mapping[str, Mapping[str, str]]) -> Sequence[str]:
     """The shortest way from a stage over those before it back to itself; empty if there is none."""
     ways = [[start]]
-    seen: set[str] = set()
+    visited: set[str] = set()
     for way in ways:
         for before in after[way[-1]].values():
             if before == start:
                 return [*way, start]
-            if before not in seen:
-                seen.add(before)
+            if before not in visited:
+                visited.add(before)
                 ways.append([*way, before])
     return []
 
@@ -348,16 +348,16 @@ def _check_join_keys(stage: StageArgs, at: Key) -> Iterator[Problem]:
 
 
 def _join_key(stage: StageArgs, source: StageInput, key: JoinKey, at: Key) -> Iterator[Problem]:
-    where = (*at, "key")
+    path = (*at, "key")
     if stage.join != "name":
         reason = "is set, but only join: name compares keys; set that, or remove key"
-        yield Problem(where, reason, given=((*at[:-2], "join"),))
+        yield Problem(path, reason, given=((*at[:-2], "join"),))
     elif source.split.is_whole:
         reason = "is set, but the input is not split, so it has no parts to join; set its split, or remove key"
-        yield Problem(where, reason, given=((*at, "split"),))
+        yield Problem(path, reason, given=((*at, "split"),))
     elif source.split.by == "directory" and key.pattern and "/" in key.pattern:
         reason = f"{key.pattern!r} has a slash, but parts of split: directory are at the top of the dataset"
-        yield Problem(where, f"{reason}; remove it, or set split: file", given=((*at, "split"),))
+        yield Problem(path, f"{reason}; remove it, or set split: file", given=((*at, "split"),))
 
 
 def _is_joined(source: StageInput) -> bool:
@@ -378,21 +378,21 @@ def _check_server(stage: StageArgs, name: str, at: Key, declared: Declared) -> I
         yield from model_server_checks.check_server_name(stage.server, (*at, "server"), declared)
     if not stage.publish:
         return
-    where = (*at, "publish")
+    path = (*at, "publish")
     for field in sorted(stage.model_fields_set - _OF_PUBLISH):
         key = StageArgs.model_fields[field].alias or field
         reason = "is about stages that run a program, and this one publishes a model; remove it, or publish"
-        yield Problem((*at, key), reason, given=(where,))
+        yield Problem((*at, key), reason, given=(path,))
     if len(stage.inputs) > 1:
         reason = f"{len(stage.inputs)} inputs, but one has the model; keep one"
-        yield Problem((*at, "inputs"), reason, given=(where,))
+        yield Problem((*at, "inputs"), reason, given=(path,))
     for key, source in stage.inputs.items():
         if not source.split.is_whole:
             reason = "is set, but this stage publishes all files together; remove it"
-            yield Problem((*at, "inputs", key, "split"), reason, given=(where,))
-    yield from model_server_checks.check_server_name(stage.publish, where, declared)
+            yield Problem((*at, "inputs", key, "split"), reason, given=(path,))
+    yield from model_server_checks.check_server_name(stage.publish, path, declared)
     if folder := declared.models.get(stage.publish):
-        for problem in pods_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
+        for problem in pods_checks.check_access(name, folder.volume, path, declared.volumes, read_only=False):
             yield replace(problem, given=(*problem.given, ("workloads", stage.publish.partition("/")[0])))
 
 

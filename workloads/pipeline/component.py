@@ -93,7 +93,7 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
             if stage.job:
                 used = {**{one: ("stages", name, "job", "volumes", one) for one in stage.job.volumes}, **used}
             if volume in used:
-                # Parts wait for each other where there is no room, but the pods of a job do not.
+                # Parts wait for each other where no node has capacity, but the pods of a job do not.
                 found.append((used[volume], pods if stage.job else [replace(each, count=1) for each in pods]))
         return found
 
@@ -267,13 +267,13 @@ def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:
     the provenance of each version, too, which stays."""
     found = []
     for name, stage in args.stages.items():
-        where = (*at, "stages", name)
+        key = (*at, "stages", name)
         of_job = stage.job.env if stage.job else {}
-        for variable in sorted(platform.secret_env((*where, "job"), of_job)):
+        for variable in sorted(platform.secret_env((*key, "job"), of_job)):
             reason = "is encrypted, but would be readable in the WorkflowTemplate; use {secret: NAME, key: KEY}"
-            found.append(Problem((*where, "job", "env", variable), reason))
+            found.append(Problem((*key, "job", "env", variable), reason))
         for variable in sorted(stage.params):
-            if problems.below((path := (*where, "params", variable)), platform.secret):
+            if problems.below((path := (*key, "params", variable)), platform.secret):
                 reason = "is encrypted, but would be readable in the WorkflowTemplate and in lineage"
                 found.append(
                     Problem(path, f"{reason}; make the stage a job, with {{secret: NAME, key: KEY}} in its env")

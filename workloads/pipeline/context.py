@@ -46,11 +46,11 @@ def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings)
         return StageContext(_image(stage, platform), job=known)
     if stage.publish:
         return StageContext("", server=_server(stage.publish, platform))
-    asked, queued = stage.program_resources, stage.queue is not None
-    where = placement.spec(platform.fleet, asked, interruptible=stage.interruptible, queued=queued)
+    resources, queued = stage.program_resources, stage.queue is not None
+    constraints = placement.spec(platform.fleet, resources, interruptible=stage.interruptible, queued=queued)
     return StageContext(
         _image(stage, platform),
-        where,
+        constraints,
         job_labels(platform.namespace, stage.queue) if stage.queue else {},
         sources.read(stage.files, platform.project),
         server=_server(stage.server, platform) if stage.server else None,

@@ -157,8 +157,8 @@ def _class(sign: str) -> str:
         # A backslash is there with what it makes plain.
         return re.escape(found["escaped"] or found["plain"])
 
-    listed = re.sub(rf"(?P<named>{_NAMED_CHARACTERS})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
-    found = f"(?!/)[{'^' if negated else ''}{listed}]"
+    members = re.sub(rf"(?P<named>{_NAMED_CHARACTERS})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
+    found = f"(?!/)[{'^' if negated else ''}{members}]"
     try:
         re.compile(found)
     except re.error:

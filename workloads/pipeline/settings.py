@@ -81,7 +81,7 @@ class StageInput(Model):
 
 KEEPER = Resources(cpus=0.05, memory_gib=0.125)
 """Of the container that keeps the result of a part."""
-AROUND = Resources(cpus=0.06, memory_gib=0.15625)
+OVERHEAD = Resources(cpus=0.06, memory_gib=0.15625)
 """What Kueue counts of a pod beside its program: the keeper, and Argo's executor."""
 
 
@@ -170,7 +170,7 @@ class StageArgs(Model):
     def pod_resources(self) -> Resources:
         """The resources of each pod: of its program, and of what keeps its result."""
         own = self.program_resources
-        more = {"cpus": own.cpus + AROUND.cpus, "memory_gib": own.memory_gib + AROUND.memory_gib}
+        more = {"cpus": own.cpus + OVERHEAD.cpus, "memory_gib": own.memory_gib + OVERHEAD.memory_gib}
         return own.model_copy(update=more)
 
 
@@ -208,8 +208,8 @@ class PipelineSettings(Model):
 
     def trigger_sources(self, trigger: TriggerArgs) -> list[str]:
         """The parameters of a run whose datasets a trigger counts. Unknown names are left out."""
-        asked = trigger.datasets
-        return [name for name, one in self.sources.items() if asked is None or source_name(one) in asked]
+        datasets = trigger.datasets
+        return [name for name, one in self.sources.items() if datasets is None or source_name(one) in datasets]
 
     @property
     def published_to(self) -> list[str]:

@@ -25,11 +25,12 @@ def _job(job: Mapping[str, Any], mounts: Sequence[VolumeMount], variables: Mappi
 
 
 def _pod(template: Mapping[str, Any], mounts: Sequence[VolumeMount], variables: Mapping[str, str]) -> dict[str, Any]:
-    named = [(f"stage-{index}", mount) for index, mount in enumerate(mounts)]
+    numbered = [(f"stage-{index}", mount) for index, mount in enumerate(mounts)]
     mounted = [
-        {"name": name, "mountPath": one.path, "subPath": one.folder, "readOnly": one.read_only} for name, one in named
+        {"name": name, "mountPath": one.path, "subPath": one.folder, "readOnly": one.read_only}
+        for name, one in numbered
     ]
-    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": one.claim}} for name, one in named]
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": one.claim}} for name, one in numbered]
     spec = template["spec"]
     env = pod.variables(variables)
     containers = [

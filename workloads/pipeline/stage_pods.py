@@ -158,7 +158,7 @@ class Steps:
             "pipeline": self.owner.name,
             "name": self.name,
             "decisive": self.decisive,
-            "inputs": [self._described(name, one) for name, one in sorted(self.stage.inputs.items())],
+            "inputs": [self._input_spec(name, one) for name, one in sorted(self.stage.inputs.items())],
             "dataset": self.stage.output,
             "root": output.root,
             "folder": output.folder,
@@ -185,7 +185,7 @@ class Steps:
             "gated": server.gated,
         }
 
-    def _described(self, name: str, one: StageInput) -> dict[str, Any]:
+    def _input_spec(self, name: str, one: StageInput) -> dict[str, Any]:
         stored = self.datasets[one.dataset]
         return {
             "name": name,
@@ -214,7 +214,7 @@ class Steps:
             image=self.context.image,
             resources=self.stage.program_resources,
             command=self.stage.command or (),
-            env=variables.in_order(pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()})),
+            env=variables.in_order(pod.variables({**dict(sorted(self.stage.params.items())), **self._requests()})),
             volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
             files={pod.APP: code[0]} if code and not archived else {},
             archives={pod.APP: code} if archived else {},
@@ -230,7 +230,7 @@ class Steps:
         both = _with_keeper(made, fenced, shared=("tmp", pod.folder_name(self._out)))
         return _unpacked_by_library(both, self.image) if archived else both
 
-    def _asked(self) -> dict[str, str]:
+    def _requests(self) -> dict[str, str]:
         """The variable with the model that the program asks."""
         return {MODEL_URL: self.context.server.url} if self.context.server else {}
 

@@ -40,8 +40,8 @@ def check_access(
     if volume and not access.may_mount(volume, account, read_only=read_only):
         lists = "readers or writers" if read_only else "writers"
         # Perhaps the name of another service account, perhaps a misspelt one.
-        listed = {*(volume.readers or ()), *(volume.writers or ())} - {account}
-        similar = [one for one in sorted(listed) if is_close(account, [one])]
+        members = {*(volume.readers or ()), *(volume.writers or ())} - {account}
+        similar = [one for one in sorted(members) if is_close(account, [one])]
         have = f", which have {similar[0]}" if similar else ""
         reason = f"volume {name} does not allow {account} to mount it; add it to the volume's {lists}{have}"
         yield Problem(at, reason, given=(("volumes", name),))
@@ -56,7 +56,7 @@ def check_mounts(
     account: str,
 ) -> Iterator[Problem]:
     """Problems of mounts: unknown volumes, volumes that the workload may not mount, two volumes at one path."""
-    seen: dict[str, str] = {}
+    mounted: dict[str, str] = {}
     for volume, mount in mounts.items():
         yield from check_volume(volume, (*at, volume), declared)
         yield from check_access(account, volume, (*at, volume), declared, read_only=mount.read_only)
@@ -75,18 +75,18 @@ def check_mounts(
             if args:
                 reason = f"no mount path is set here or in volume {volume}; set one such as /{volume}"
                 yield Problem((*at, volume), reason, given=(("volumes", volume),))
-        elif (other := seen.setdefault(path, volume)) != volume:
+        elif (other := mounted.setdefault(path, volume)) != volume:
             yield Problem((*at, volume), f"{path} is already the mount path of volume {other}; use another path")
-    yield from _inside_each_other(seen, at)
+    yield from _inside_each_other(mounted, at)
 
 
 def _inside_each_other(mounted: Mapping[str, str], at: Key) -> Iterator[Problem]:
     """Problems of mount paths inside another volume, where a mount point would have to be created."""
     for path, volume in mounted.items():
-        around = next((other for other in mounted if path.startswith(f"{other}/")), None)
-        if around:
-            reason = f"{path} is inside {around}, the mount path of volume {mounted[around]}"
-            given = ((*at, mounted[around]), ("volumes", volume), ("volumes", mounted[around]))
+        outer = next((other for other in mounted if path.startswith(f"{other}/")), None)
+        if outer:
+            reason = f"{path} is inside {outer}, the mount path of volume {mounted[outer]}"
+            given = ((*at, mounted[outer]), ("volumes", volume), ("volumes", mounted[outer]))
             yield Problem((*at, volume), f"{reason}; use a path outside it, such as /{volume}", given=given)
 
 
@@ -144,12 +144,12 @@ class _Entry:
     target: str
     """Its path in the pod."""
     source: str
-    named: str
+    origin: str
     """The file or folder that the setting names: the source, or the script in it."""
 
     def found(self, project: Path | None) -> dict[str, Path]:
         """Its files by path in the pod. Raises OSError with the reason if there are none."""
-        local = sources.located(self.named, project)
+        local = sources.located(self.origin, project)
         if not local.exists():
             raise FileNotFoundError(f"no such file; correct the path, which is relative to the project{_near(local)}")
         return dict(sources.found(self.target, self.source, project))
@@ -167,7 +167,7 @@ def check_files(script: str | None, files: Mapping[str, str], at: Key, project: 
         try:
             found = entry.found(project)
         except OSError as error:
-            yield Problem(key, f"{entry.named}: {error.strerror or error}")
+            yield Problem(key, f"{entry.origin}: {error.strerror or error}")
             continue
         if twice := sorted(path for path in found if path in local and local[path] != found[path]):
             other = origin[twice[0]]
@@ -198,9 +198,9 @@ def _entries(script: str | None, files: Mapping[str, str]) -> Iterator[_Entry]:
 
 def _inside_files(origin: Mapping[str, Key]) -> Iterator[Problem]:
     for path, key in origin.items():
-        around = next((str(parent) for parent in Path(path).parents if str(parent) in origin), None)
-        if around:
-            yield Problem(key, f"{around!r} is a file, so nothing can be inside it; use another path")
+        outer = next((str(parent) for parent in Path(path).parents if str(parent) in origin), None)
+        if outer:
+            yield Problem(key, f"{outer!r} is a file, so nothing can be inside it; use another path")
 
 
 def _too_large(local: Mapping[str, Path], at: Key) -> Iterator[Problem]:

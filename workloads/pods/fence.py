@@ -29,7 +29,7 @@ def is_fenced(settings: JobSettings, volumes: Mapping[str, Mountable]) -> bool:
     """Whether every volume that the pods write is shared by nodes, and has checkpoints or a model of the job."""
     if settings.checkpoints is None or not PYTHON.fullmatch(settings.program[0]):
         return False
-    fenced = {place.volume for place in (settings.checkpoints, settings.model) if place}
+    fenced = {location.volume for location in (settings.checkpoints, settings.model) if location}
     return all(
         mount.read_only or (name in fenced and not volumes[name].one_node) for name, mount in settings.volumes.items()
     )

@@ -46,8 +46,8 @@ def _network(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, s
     if not pods.together:
         return {}
     groups = fleet.taken_whole(pods.resources, interruptible=pods.interruptible)
-    asked = [cluster.network_of_whole_node(shape) for shape in groups]
-    return asked[0] if asked and asked.count(asked[0]) == len(asked) else {}
+    networks = [cluster.network_of_whole_node(shape) for shape in groups]
+    return networks[0] if networks and networks.count(networks[0]) == len(networks) else {}
 
 
 def _nearness(capacity: QueueCapacity | None, pods: PodSet, within: Within | None) -> dict[str, str]:

@@ -306,9 +306,9 @@ def _resources(container: Container) -> dict[str, Any]:
     return {kind: {**amounts, **extended} for kind, amounts in _compute(container.resources).items()}
 
 
-def _compute(asked: Resources) -> dict[str, dict[str, str]]:
-    memory = quantities.gibibytes(asked.memory_gib)
-    return {"requests": {"cpu": quantities.cpus(asked.cpus), "memory": memory}, "limits": {"memory": memory}}
+def _compute(resources: Resources) -> dict[str, dict[str, str]]:
+    memory = quantities.gibibytes(resources.memory_gib)
+    return {"requests": {"cpu": quantities.cpus(resources.cpus), "memory": memory}, "limits": {"memory": memory}}
 
 
 def _mounts(container: Container) -> list[dict[str, Any]]:

@@ -42,15 +42,15 @@ def find_problems(
 
 
 def _dataset(settings: RecorderSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    where, given = (*at, "dataset"), (("datasets", settings.dataset),)
+    path, given = (*at, "dataset"), (("datasets", settings.dataset),)
     if settings.dataset not in declared.datasets:
-        yield unknown_name(where, "dataset", settings.dataset, declared.datasets)
+        yield unknown_name(path, "dataset", settings.dataset, declared.datasets)
         return
     if (args := declared.datasets[settings.dataset]) is None:
         return
-    for problem in pods_checks.check_access(name, args.volume, where, declared.volumes, read_only=False):
+    for problem in pods_checks.check_access(name, args.volume, path, declared.volumes, read_only=False):
         yield replace(problem, given=(*problem.given, *given))
     if args.table:
         reason = f"dataset {settings.dataset} is a table of Parquet files, and a recorder writes records as they are"
         remedy = "use another dataset, and a stage of a pipeline that makes the table of it"
-        yield Problem(where, f"{reason}; {remedy}", given=given)
+        yield Problem(path, f"{reason}; {remedy}", given=given)

@@ -31,7 +31,7 @@ def pods(
 ) -> dict[str, Any]:
     """The template of the pod. `code`: the library that it mounts; `placement`: node selection."""
     of_stream = in_pod({INPUT: stream})
-    asked = {
+    recorder_spec = {
         "name": owner.name,
         "stream": settings.input.stream,
         "topic": settings.input.topic,
@@ -44,7 +44,7 @@ def pods(
     }
     variables = {
         "PYTHONPATH": pod.IMPORTED,
-        "RECORDER": json.dumps(asked, sort_keys=True),
+        "RECORDER": json.dumps(recorder_spec, sort_keys=True),
         "TENSORPLANE_METRICS_PORT": str(METRICS_PORT),
     }
     container = pod.Container(

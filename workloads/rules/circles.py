@@ -9,23 +9,23 @@ def each(after: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
     """Circles that have no workload in common, each from its first workload back to it. `after`: which ones a workload
     makes work.
     """
-    told: set[Key] = set()
+    reported: set[Key] = set()
     for at in after:
         circle = _shortest(at, after)
-        if circle and not told & {*circle}:
-            told |= {*circle}
+        if circle and not reported & {*circle}:
+            reported |= {*circle}
             yield circle
 
 
 def _shortest(start: Key, after: Mapping[Key, Sequence[Key]]) -> list[Key]:
     """The shortest way from a workload over those after it back to itself; empty if there is none."""
     ways = [[start]]
-    seen: set[Key] = set()
+    visited: set[Key] = set()
     for way in ways:
         for each in after[way[-1]]:
             if each == start:
                 return [*way, start]
-            if each not in seen:
-                seen.add(each)
+            if each not in visited:
+                visited.add(each)
                 ways.append([*way, each])
     return []

@@ -28,7 +28,7 @@ def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Pro
     for at, workload in workloads.items():
         for branch, writer in _written(at, workload):
             other = first.setdefault(branch, writer)
-            # Two stages of one pipeline are told by its own checks.
+            # Two stages of one pipeline are reported by its own checks.
             if other.workload != writer.workload:
                 name = branch[0] if branch[1] == MAIN else f"{branch[0]}@{branch[1]}"
                 reason = f"{other.shown} writes to {name} too, and each would undo what the other made"
@@ -124,5 +124,5 @@ def _is_enough(pipeline: PipelineSettings, trigger: TriggerArgs, written: Collec
     really changed, may come to rest."""
     if trigger.schedule or trigger.files or trigger.mib or trigger.windows:
         return False
-    counted = {source_name(pipeline.sources[name]) for name in pipeline.trigger_sources(trigger)}
-    return len(counted & {*written}) >= (trigger.versions or 1)
+    datasets = {source_name(pipeline.sources[name]) for name in pipeline.trigger_sources(trigger)}
+    return len(datasets & {*written}) >= (trigger.versions or 1)

@@ -23,8 +23,8 @@ def check_architecture(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterAr
         groups, others = _groups(workload, fleet)
         if groups and not others and _for_amd64(workload, cluster):
             image = workload.named_image
-            named = "missing, and the default image" if image is None else repr(image)
-            reason = f"{named} has no build for arm64, the architecture of {_listed(groups)}"
+            shown = "missing, and the default image" if image is None else repr(image)
+            reason = f"{shown} has no build for arm64, the architecture of {_names(groups)}"
             remedy = "use an image for arm64, or set resources.nodeGroup to a group of amd64 machines"
             yield Problem((*at, "image"), f"{reason}; {remedy}", given=(("nodeGroups",), (*at, "resources")))
 
@@ -35,9 +35,9 @@ def architecture_notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterAr
         groups, others = _groups(workload, fleet)
         usual = workload.named_image is None
         if groups and (others or usual) and cluster.kind != "embedded":
-            what = f"pods may run on {_listed(groups)}, so the image must have a build for arm64"
+            what = f"pods may run on {_names(groups)}, so the image must have a build for arm64"
             if _for_amd64(workload, cluster):
-                what = f"pods cannot start on {_listed(groups)}, because tensorflow/serving has no build for arm64"
+                what = f"pods cannot start on {_names(groups)}, because tensorflow/serving has no build for arm64"
             yield Note((*at, "resources"), f"{what}; set nodeGroup to choose another group")
 
 
@@ -57,13 +57,13 @@ def _for_amd64(workload: WorkloadArgs, cluster: ClusterArgs) -> bool:
     return isinstance(image, str) and _FOR_AMD64.fullmatch(image) is not None
 
 
-def _listed(groups: list[Shape]) -> str:
+def _names(groups: list[Shape]) -> str:
     return f"group{'s' if len(groups) > 1 else ''} {', '.join(sorted(shape.name for shape in groups))}"
 
 
 def check_without_gpus(
     image: object,
-    asked: Resources,
+    requested: Resources,
     at: Key,
     pod_sets: Sequence[PodSet],
     declared: Declared,
@@ -80,8 +80,8 @@ def check_without_gpus(
     if image is None and not declared.cluster.images.built_here:
         reason = f"missing, but the default TensorFlow image has no {lacks}"
         yield Problem((*at, "image"), f"{reason}; {remedy}, and set it here", given=(("cluster",),))
-    if asked.gpus:
-        yield Problem((*at, "resources", "gpus"), f"is {asked.gpus}, but {uses_none}; remove it")
+    if requested.gpus:
+        yield Problem((*at, "resources", "gpus"), f"is {requested.gpus}, but {uses_none}; remove it")
     else:
         yield from resources.find_problems(pod_sets, at, declared)
         yield from resources.find_count_problems(pod_sets, at, declared)

@@ -33,19 +33,19 @@ def _one_node(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Decla
         for key, own in workload.together_on(volume, declared.datasets):
             if not all(_groups_of(pods, fleet) for pods in own):
                 continue  # reported by another check
-            where = (*at, *key)
-            asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
-            given = (("volumes", volume), ("nodeGroups",), *asked)
+            path = (*at, *key)
+            resources: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
+            given = (("volumes", volume), ("nodeGroups",), *resources)
             of_servers = [pods for one in servers.values() for pods in one]
             if not _fit(own, fleet):
                 reason = (
                     f"volume {volume} is ReadWriteOnce, so the {sum(pods.count for pods in own)} pods must share a node"
                 )
-                yield Problem(where, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
+                yield Problem(path, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
             elif not _fit([*own, *of_servers], fleet):
                 others = " and ".join(one[-1] for one in servers)
                 reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
-                yield Problem(where, f"{reason}, which also mounts it; {remedy}", given=given)
+                yield Problem(path, f"{reason}, which also mounts it; {remedy}", given=given)
             elif workload.stays:
                 servers[at] = own
 
@@ -69,11 +69,11 @@ def _remedy(args: VolumeArgs | None, cluster: ClusterArgs) -> str:
 
 
 def _fit(pod_sets: Pods, fleet: Fleet) -> bool:
-    """Whether one node has room for all of these pods, or its size is unknown."""
+    """Whether one node holds all of these pods, or its size is unknown."""
     if any(node_size.runs_on_real_node(pods.resources, _groups_of(pods, fleet)) for pods in pod_sets):
         return True
-    asked = [(pods.resources, pods.count) for pods in pod_sets]
-    return any(node_size.holds(asked, shape) for shape in _taking(pod_sets, fleet))
+    pods_of_sets = [(pods.resources, pods.count) for pods in pod_sets]
+    return any(node_size.holds(pods_of_sets, shape) for shape in _taking(pod_sets, fleet))
 
 
 def _taking(pod_sets: Pods, fleet: Fleet) -> list[Shape]:

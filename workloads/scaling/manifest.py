@@ -95,9 +95,9 @@ def by_lag(owner: Identity, scaling: LagScalingArgs, lag: Lag) -> list[Manifest]
     if lag.secrets:
         secrets = sorted(lag.secrets.items())
         spec["secretTargetRef"] = [{"parameter": name, "name": of, "key": key} for name, (of, key) in secrets]
-    if named := username(owner, lag):
-        (item,) = named.items
-        spec["configMapTargetRef"] = [{"parameter": _USERNAME, "name": named.name, "key": item["key"]}]
+    if secret := username(owner, lag):
+        (item,) = secret.items
+        spec["configMapTargetRef"] = [{"parameter": _USERNAME, "name": secret.name, "key": item["key"]}]
     if not spec:
         return [_scaled_object(owner, scaling, trigger)]
     trigger["authenticationRef"] = {"name": owner.name}

@@ -88,7 +88,7 @@ def _same_keys(scorers: Mapping[Key, ScorerSettings]) -> Iterator[Problem]:
     first: dict[tuple[str, str, str], Key] = {}
     for at, one in scorers.items():
         other = first.setdefault((one.output.stream, one.output.topic, one.input.topic), at)
-        # Two of one group are told by `topics`.
+        # Two of one group are reported by `topics`.
         if (scorers[other].input.stream, scorers[other].input.group) != (one.input.stream, one.input.group):
             shared = f"to which scorer {other[-1]} writes with the same keys, {one.input.topic}-PARTITION-OFFSET"
             reason = f"is {one.output.topic}, {shared}, so each would replace the other's results"
@@ -99,7 +99,7 @@ def _circles(scorers: Mapping[Key, ScorerSettings]) -> Iterator[Problem]:
     """Scorers of which each scores the results of the one before, each circle once."""
     read = {at: (one.input.stream, one.input.topic) for at, one in scorers.items()}
     written = {at: (one.output.stream, one.output.topic) for at, one in scorers.items()}
-    # One that reads what it writes itself is told by its own checks.
+    # One that reads what it writes itself is reported by its own checks.
     after = {at: [other for other in scorers if other != at and read[other] == written[at]] for at in scorers}
     for circle in circles.each(after):
         names = " -> ".join(each[-1] for each in circle)

@@ -38,12 +38,12 @@ def find_problems(search: Search, trial: JobSettings, name: str, at: Key, declar
 
 def _search(search: Search, at: Key) -> Iterator[Problem]:
     for name, parameter in search.parameters.items():
-        where = (*at, "parameters", name)
-        wrong = list(_parameter(parameter, where))
-        yield from wrong
-        if not wrong and search.sampler == "grid" and math.isinf(parameter.count):
+        path = (*at, "parameters", name)
+        found = list(_parameter(parameter, path))
+        yield from found
+        if not found and search.sampler == "grid" and math.isinf(parameter.count):
             reason = "has a continuous range, and sampler grid tries every value"
-            yield Problem(where, f"{reason}; set step or choices, or another sampler", given=((*at, "sampler"),))
+            yield Problem(path, f"{reason}; set step or choices, or another sampler", given=((*at, "sampler"),))
     most = search.combinations
     if search.sampler == "grid":
         if search.trials and search.trials > most:
@@ -84,11 +84,11 @@ def _trial(trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterat
         reason = "missing, but the sweep keeps its study and reads its trials' reports there"
         yield Problem((*at, "checkpoints"), f"{reason}; set checkpoints: {{volume: NAME}}")
         return
-    volume, where = trial.checkpoints.volume, (*at, "checkpoints", "volume")
-    yield from pods_checks.check_access(f"{name}-{CONTROLLER}", volume, where, declared.volumes, read_only=False)
+    volume, path = trial.checkpoints.volume, (*at, "checkpoints", "volume")
+    yield from pods_checks.check_access(f"{name}-{CONTROLLER}", volume, path, declared.volumes, read_only=False)
     if (args := declared.volumes.get(volume)) and args.for_one_node(declared.cluster):
         reason = f"only one node can mount volume {volume}, but the controller and the trials run on any"
-        yield Problem(where, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))
+        yield Problem(path, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))
 
 
 def _parallel(search: Search, trial: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:

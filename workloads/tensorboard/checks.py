@@ -24,7 +24,7 @@ def find_problems(
         remedy="build one with `tensorplane image build --push REGISTRY/NAME:TAG tensorboard`",
         uses_none="TensorBoard does not use GPUs",
     )
-    where, volume = (*at, "logs", "volume"), settings.logs.volume
-    yield from pods_checks.check_volume(volume, where, declared.volumes)
-    yield from pods_checks.check_access(name, volume, where, declared.volumes, read_only=True)
-    yield from pods_checks.check_stream(volume, where, declared.records)
+    path, volume = (*at, "logs", "volume"), settings.logs.volume
+    yield from pods_checks.check_volume(volume, path, declared.volumes)
+    yield from pods_checks.check_access(name, volume, path, declared.volumes, read_only=True)
+    yield from pods_checks.check_stream(volume, path, declared.records)

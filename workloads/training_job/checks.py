@@ -45,23 +45,27 @@ def find_problems(
         settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=account or name
     )
     yield from pods_checks.check_stream_uses(settings.streams, (*at, "streams"), declared.streams)
-    places = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
-    for key, place in places.items():
-        if place:
+    locations = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
+    for key, location in locations.items():
+        if location:
             yield from pods_checks.check_location(
-                place, (*at, key), settings.volumes, declared.volumes, declared.cluster
+                location, (*at, key), settings.volumes, declared.volumes, declared.cluster
             )
             if settings.model:
-                yield from _in_a_version(place, settings.model, (*at, key))
+                yield from _in_a_version(location, settings.model, (*at, key))
     yield from _queue(settings, at, declared)
     if not misfits and (capacity := declared.capacities.get(settings.queue or "")):
         yield from queueing.above_share(at, capacity, without_tpus)
 
 
-def _in_a_version(place: Location, model: Location, at: Key) -> Iterator[Problem]:
+def _in_a_version(location: Location, model: Location, at: Key) -> Iterator[Problem]:
     """A folder inside a version of the model, which a server would take for one, and each new version for taken."""
-    inside = place.path.removeprefix(f"{model.path}/")
-    if place.volume == model.volume and inside != place.path and (version := inside.partition("/")[0]).isdecimal():
+    inside = location.path.removeprefix(f"{model.path}/")
+    if (
+        location.volume == model.volume
+        and inside != location.path
+        and (version := inside.partition("/")[0]).isdecimal()
+    ):
         reason = f"is inside version {version} of the model in {model.path}; use a folder that is in no version"
         yield Problem((*at, "path"), reason, given=((*at[:-1], "model"),))
 
@@ -71,8 +75,8 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Pro
     simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
     known = not simulated and (settings.image is None or bool(settings.sources))
     there = pods_checks.paths_in_pod(settings.script, settings.files, declared.project)
-    for where, stated in commands_of(settings):
-        yield from command.find_problems(stated, there, at, (*at, *where), files_known=known)
+    for path, stated in commands_of(settings):
+        yield from command.find_problems(stated, there, at, (*at, *path), files_known=known)
     yield from check_script(settings, at)
     yield from check_deadlines(settings, at)
     yield from check_on_success(settings, at, declared)
@@ -172,8 +176,8 @@ def _added(settings: JobSettings, at: Key) -> Iterator[Problem]:
         reason = "is set, but checkpoints is not, and an evaluator reads the job's checkpoints"
         yield Problem((*at, "strategy", "evaluator"), f"{reason}; set checkpoints", given=((*at, "checkpoints"),))
     if data_service and data_service.resources.gpus:
-        where = (*at, "strategy", "dataService", "resources", "gpus")
-        yield Problem(where, f"is {data_service.resources.gpus}, but tf.data service runs on CPUs; set 0")
+        path = (*at, "strategy", "dataService", "resources", "gpus")
+        yield Problem(path, f"is {data_service.resources.gpus}, but tf.data service runs on CPUs; set 0")
 
 
 def _python(command: Sequence[str], roles: Sequence[Role], at: Key) -> Iterator[Problem]:
@@ -191,16 +195,16 @@ def _hosts(settings: JobSettings, roles: Sequence[Role], at: Key) -> Iterator[Pr
         if role.program:
             continue
         have = {variable["name"] for variable in tf_config.environment("run", roles, role)}
-        for where, argument in _arguments_with_hosts(settings, role):
+        for path, argument in _arguments_with_hosts(settings, role):
             for name in (name for name in tf_config.VARIABLES if name not in have and f"$({name})" in argument):
                 reason = f"uses $({name}), which {role.name} pods of strategy {settings.strategy.kind} do not have"
                 remedy = "remove it, or choose another strategy"
-                yield Problem((*at, *where), f"{reason}; {remedy}", given=((*at, "strategy"),))
+                yield Problem((*at, *path), f"{reason}; {remedy}", given=((*at, "strategy"),))
 
 
 def _arguments_with_hosts(settings: JobSettings, role: Role) -> Iterator[tuple[Key, str]]:
     """What the container of a role runs, by the paths below the job's."""
-    where, stated = (
+    path, stated = (
         (_command_key(role), role.command)
         if role.command is not None
         else (("args",), settings.args)
@@ -208,7 +212,7 @@ def _arguments_with_hosts(settings: JobSettings, role: Role) -> Iterator[tuple[K
         else (("command",), settings.command or ())
     )
     for index, argument in enumerate(stated):
-        yield (*where, str(index)), argument
+        yield (*path, str(index)), argument
 
 
 def check_deadlines(settings: JobSettings, at: Key) -> Iterator[Problem]:
@@ -220,44 +224,44 @@ def check_deadlines(settings: JobSettings, at: Key) -> Iterator[Problem]:
 
 
 def _run_deadline(settings: JobSettings, seconds: int, at: Key) -> Iterator[Problem]:
-    where, program = (*at, "totalDeadlineSeconds"), settings.program
+    path, program = (*at, "totalDeadlineSeconds"), settings.program
     if settings.checkpoints is None:
         reason = "is set, but checkpoints is not, and the run's first start is recorded beside them"
         remedy = "set checkpoints, or deadlineSeconds, which counts from each start"
-        yield Problem(where, f"{reason}; {remedy}", given=((*at, "checkpoints"),))
+        yield Problem(path, f"{reason}; {remedy}", given=((*at, "checkpoints"),))
     elif program and not launcher.PYTHON.fullmatch(program[0]):
         reason = f"is set, but {program[0]!r} is not Python, with which the first pod watches the deadline"
         remedy = "start the command with python3, or set deadlineSeconds, which counts from each start"
-        yield Problem(where, f"{reason}; {remedy}", given=((*at, "command"),))
+        yield Problem(path, f"{reason}; {remedy}", given=((*at, "command"),))
     elif settings.deadline_seconds and settings.deadline_seconds > seconds:
         reason = f"is {settings.deadline_seconds}, but totalDeadlineSeconds is {seconds}"
         remedy = "so it never ends the job; lower or remove it"
-        yield Problem((*at, "deadlineSeconds"), f"{reason}, {remedy}", given=(where,))
+        yield Problem((*at, "deadlineSeconds"), f"{reason}, {remedy}", given=(path,))
 
 
 def _progress_deadline(settings: JobSettings, seconds: int, at: Key) -> Iterator[Problem]:
-    where, program = (*at, "progressDeadlineSeconds"), settings.program
+    path, program = (*at, "progressDeadlineSeconds"), settings.program
     if program and not launcher.PYTHON.fullmatch(program[0]):
         reason = f"is set, but {program[0]!r} is not Python, with which each pod watches its steps"
-        yield Problem(where, f"{reason}; start the command with python3, or remove it", given=((*at, "command"),))
+        yield Problem(path, f"{reason}; start the command with python3, or remove it", given=((*at, "command"),))
     limits = {"deadlineSeconds": settings.deadline_seconds, "totalDeadlineSeconds": settings.total_deadline_seconds}
     for key, limit in limits.items():
         if limit and limit <= seconds:
             reason = f"is {seconds}, but {key} is {limit}, so it never ends a pod; lower or remove it"
-            yield Problem(where, reason, given=((*at, key),))
+            yield Problem(path, reason, given=((*at, key),))
 
 
 def check_on_success(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
     """Problems of `onSuccess`. `at`: the job's path."""
     if settings.on_success is None:
         return
-    program, where = settings.program, (*at, "onSuccess")
+    program, path = settings.program, (*at, "onSuccess")
     if program and not launcher.PYTHON.fullmatch(program[0]):
         reason = f"is set, but {program[0]!r} is not Python, with which the first pod notices the command's success"
-        yield Problem(where, f"{reason}; start the command with python3, or remove it", given=((*at, "command"),))
+        yield Problem(path, f"{reason}; start the command with python3, or remove it", given=((*at, "command"),))
     if (server := settings.on_success.publish) is None:
         return
-    publish = (*where, "publish")
+    publish = (*path, "publish")
     yield from model_server_checks.check_server_name(server, publish, declared)
     if server in declared.models and settings.model is None:
         reason = f"is {server}, but model is not set, so there is no version to publish"

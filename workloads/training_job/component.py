@@ -121,8 +121,8 @@ class TrainingJob(Workload):
         # A secret setting makes everything derived from it secret. The run's name does not reveal it; the
         # hashes of single settings stay secret, because a short value can be guessed from its hash.
         run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))
-        kept = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept))
-        as_deployed = deployed_runs.unchanged(kept)
+        is_kept = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.is_kept))
+        as_deployed = deployed_runs.unchanged(is_kept)
         if library:
             keep_library = partial(_keep_library, library, owner, known.own_library, as_deployed)
             made.apply(lambda manifest: keep_library(manifest.run))
@@ -149,7 +149,7 @@ class TrainingJob(Workload):
             kind=args.kind,
             namespace=known.namespace,
             jobSet=run,
-            run=made.apply(lambda manifest: deployed_runs.fact(manifest.run)),
+            run=made.apply(lambda manifest: deployed_runs.output(manifest.run)),
             queue=args.queue,
             pods=props["pods"],
             gpus=props["gpus"],
@@ -162,7 +162,7 @@ def _keep_library(
     shared: Library, owner: Owner, own: Bundle, as_deployed: pulumi.ResourceOptions, run: Recorded
 ) -> None:
     """The pods of a run that is kept mount the library that was deployed with it: one of its own, or a shared one."""
-    if run.kept and run.library:
+    if run.is_kept and run.library:
         if own.name.startswith(f"{run.library}-"):
             owner.config_map(own, as_deployed)
         else:

@@ -28,7 +28,7 @@ def recorded(workloads: Mapping[str, WorkloadArgs], deployed: pulumi.StackRefere
 
 
 def of(version: float | None, workloads: Mapping[str, Mapping[str, Any]] | None) -> Runs:
-    """The runs in the outputs of workloads. Facts of a newer version are refused."""
+    """The runs in the outputs of workloads. Outputs of a newer version are refused."""
     # Otherwise, runs would start a second time.
     if refusal := base_outputs.too_new(version):
         raise pulumi.RunError(refusal)
@@ -42,22 +42,22 @@ def _run(outputs: Mapping[str, Any]) -> Recorded:
     return Recorded(run["name"], run["decisive"], run["manifest"], run["kept"], run.get("library"))
 
 
-def fact(run: Recorded) -> base_outputs.Run:
-    """The facts of a run for the next deployment."""
+def output(run: Recorded) -> base_outputs.Run:
+    """The output of a run for the next deployment."""
     decisive = dict(run.decisive or {})
     return base_outputs.Run(
-        name=run.name, decisive=decisive, manifest=run.manifest, kept=run.kept, library=run.library or ""
+        name=run.name, decisive=decisive, manifest=run.manifest, kept=run.is_kept, library=run.library or ""
     )
 
 
-def unchanged(kept: pulumi.Output[bool]) -> pulumi.ResourceOptions:
+def unchanged(is_kept: pulumi.Output[bool]) -> pulumi.ResourceOptions:
     """Options that keep an object of a run unchanged, if the run is kept.
 
     `ignore_changes` must be known at registration; a transform can wait until it is known.
     """
 
     async def ignore_changes(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
-        if not await kept.future():
+        if not await is_kept.future():
             return None
         ignored = pulumi.ResourceOptions(ignore_changes=["metadata", "spec", "data", "binaryData"])
         return pulumi.ResourceTransformResult(args.props, pulumi.ResourceOptions.merge(args.opts, ignored))

@@ -27,7 +27,7 @@ def variables(
     `settings`: what `settings_of` returns; `reproduces`: of the model's version that the job makes again.
     """
     parts = decisive.parts
-    facts = {
+    record = {
         "job": job,
         "run": run,
         "image": parts["image"],
@@ -37,7 +37,7 @@ def variables(
         "packages": decisive.hashes.get("packages"),
         "reproduces": reproduces,
     }
-    return pod.variables({_VARIABLE: json.dumps({name: value for name, value in facts.items() if value})})
+    return pod.variables({_VARIABLE: json.dumps({name: value for name, value in record.items() if value})})
 
 
 def settings_of(settings: JobSettings, in_secret: Collection[str], secret: str | None) -> dict[str, Any]:

@@ -183,8 +183,8 @@ def plan(
 
     # The lineage repeats what is elsewhere in the JobSet. That and later additions must not replace earlier ones.
     manifest = run.hash_of(job_set_with(variables), context.mounted_library)
-    kept = run.keeps(name, manifest, recorded)
-    library = run.library_of(recorded, owner.name) if kept and recorded else context.library_resource
+    is_kept = run.keeps(name, manifest, recorded)
+    library = run.library_of(recorded, owner.name) if is_kept and recorded else context.library_resource
     return JobManifest(
         service_account=objects.service_account(owner),
         config_maps=[objects.config_map(owner, content) for content in context.own_bundles()],
@@ -197,7 +197,7 @@ def plan(
             [*_unhashed_variables(settings, context, context.publisher or name, decisive, secret), *variables],
             fence.annotations(settings, context.volumes),
         ),
-        run=Recorded(name, decisive.hashes, manifest, kept, library),
+        run=Recorded(name, decisive.hashes, manifest, is_kept, library),
     )
 
 
@@ -261,7 +261,7 @@ def _template(
             *pod.variables(
                 {
                     "PYTHONPATH": ":".join(_imported(image, settings, context)),
-                    **_places(name, settings, context.volumes),
+                    **_folders(name, settings, context.volumes),
                     **_writes(role, settings),
                     **_progress_deadline(role, settings),
                 }
@@ -304,9 +304,9 @@ def _packages_folder(image: str, settings: JobSettings, context: JobContext) -> 
 
     Each namespace has its own: pods import what is there, so those of one team must not write it for another.
     """
-    if (place := settings.checkpoints or settings.model) is None:
+    if (location := settings.checkpoints or settings.model) is None:
         raise ValueError("packages without a volume: the checks refuse that")
-    volume = mounts.path_of(place.volume, settings.volumes, context.volumes)
+    volume = mounts.path_of(location.volume, settings.volumes, context.volumes)
     digest = digest_of([image, sorted(context.packages)], length=16)
     return f"{volume}/.tensorplane/packages/{context.namespace}/{digest}"
 
@@ -327,21 +327,21 @@ def _placed(placement: Placement, role: Role) -> Mapping[str, Any]:
     return {**placement.spec, "nodeSelector": {**placement.spec.get("nodeSelector", {}), **labels}}
 
 
-def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:
+def _folders(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:
     """Variables with the output folders."""
-    places = {}
+    folders = {}
     if settings.model:
-        places["MODEL_DIR"] = mounts.inside(settings.model, settings.volumes, volumes)
+        folders["MODEL_DIR"] = mounts.inside(settings.model, settings.volumes, volumes)
     if settings.checkpoints:
-        places["CHECKPOINT_DIR"] = f"{mounts.inside(settings.checkpoints, settings.volumes, volumes)}/{run_name}"
-        places["TENSORPLANE_RUN"] = places["CHECKPOINT_DIR"]
+        folders["CHECKPOINT_DIR"] = f"{mounts.inside(settings.checkpoints, settings.volumes, volumes)}/{run_name}"
+        folders["TENSORPLANE_RUN"] = folders["CHECKPOINT_DIR"]
         if (steps := settings.checkpoints.steps) is None:
-            places["CHECKPOINT_INTERRUPTION_MINUTES"] = f"{settings.checkpoints.interruption_minutes:g}"
+            folders["CHECKPOINT_INTERRUPTION_MINUTES"] = f"{settings.checkpoints.interruption_minutes:g}"
         else:
-            places["CHECKPOINT_STEPS"] = str(steps)
+            folders["CHECKPOINT_STEPS"] = str(steps)
     if settings.tensorboard:
-        places["TENSORBOARD_DIR"] = f"{mounts.inside(settings.tensorboard, settings.volumes, volumes)}/{run_name}"
-    return places
+        folders["TENSORBOARD_DIR"] = f"{mounts.inside(settings.tensorboard, settings.volumes, volumes)}/{run_name}"
+    return folders
 
 
 def _writes(role: Role, settings: JobSettings) -> dict[str, str]:

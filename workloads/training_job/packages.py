@@ -29,18 +29,18 @@ def check_packages(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iter
     """Problems of a job's packages. `at`: the job's path."""
     if not settings.packages:
         return
-    where = (*at, "packages")
+    path = (*at, "packages")
     if settings.image is not None:
         reason = "is set, and so is image, which must contain all packages; remove one of them"
-        yield Problem(where, reason, given=((*at, "image"),))
+        yield Problem(path, reason, given=((*at, "image"),))
     elif missing := [] if cluster.images.built_here else list(_missing(settings)):
         build = "tensorplane image build --push REGISTRY/NAME:TAG " + " ".join(settings.packages)
         reason = f"is set, and on this cluster the pods install them; {' and '.join(missing)}"
         given = (("cluster",), (*at, "checkpoints"), (*at, "egress"))
-        yield Problem(where, f"{reason}, or set image, built with: {build}", given=given)
+        yield Problem(path, f"{reason}, or set image, built with: {build}", given=given)
     else:
-        wrong = [*_repeated(settings.packages, where), *_contradictions(settings.packages, where)]
-        yield from wrong or _unlocked(settings.packages, where)
+        found = [*_repeated(settings.packages, path), *_contradictions(settings.packages, path)]
+        yield from found or _unlocked(settings.packages, path)
 
 
 def _missing(settings: JobSettings) -> Iterator[str]:
@@ -51,34 +51,34 @@ def _missing(settings: JobSettings) -> Iterator[str]:
         yield "set egress: internet, or the addresses of your index"
 
 
-def _repeated(packages: list[str], where: Key) -> Iterator[Problem]:
-    seen: dict[str, int] = {}
+def _repeated(packages: list[str], path: Key) -> Iterator[Problem]:
+    positions: dict[str, int] = {}
     for position, name in enumerate(canonicalize_name(Requirement(package).name) for package in packages):
-        if name in seen:
+        if name in positions:
             yield Problem(
-                (*where, str(position)), f"{name} is also in position {seen[name]}; merge the two into one item"
+                (*path, str(position)), f"{name} is also in position {positions[name]}; merge the two into one item"
             )
-        seen.setdefault(name, position)
+        positions.setdefault(name, position)
 
 
-def _contradictions(packages: list[str], where: Key) -> Iterator[Problem]:
+def _contradictions(packages: list[str], path: Key) -> Iterator[Problem]:
     """Packages of the training image in other versions; its TensorFlow may not work with them."""
     held = {canonicalize_name(name): version for name, version in package_lock.pins(PROJECT).items()}
     for position, requirement in enumerate(map(Requirement, packages)):
         version = held.get(canonicalize_name(requirement.name))
         if version and not requirement.specifier.contains(version, prereleases=True):
             reason = f"the training image has {requirement.name} {version}, with which its TensorFlow works"
-            yield Problem((*where, str(position)), f"{reason}; remove the item, or build an image of your own")
+            yield Problem((*path, str(position)), f"{reason}; remove the item, or build an image of your own")
 
 
-def _unlocked(packages: list[str], where: Key) -> Iterator[Problem]:
+def _unlocked(packages: list[str], path: Key) -> Iterator[Problem]:
     try:
         lock = package_lock.read(PROJECT)
     except ValueError as error:
-        yield Problem(where, str(error))
+        yield Problem(path, str(error))
         return
     if lock.locked(packages) is None:
-        yield Problem(where, f"not in {package_lock.FILE}; {package_lock.REMEDY}")
+        yield Problem(path, f"not in {package_lock.FILE}; {package_lock.REMEDY}")
     elif lock.against != package_lock.against(PROJECT):
         reason = f"{package_lock.FILE} was written for a training image with other packages"
-        yield Problem(where, f"{reason}; {package_lock.REMEDY}")
+        yield Problem(path, f"{reason}; {package_lock.REMEDY}")

@@ -19,8 +19,8 @@ def check(
     impossible = [pods for pods in pod_sets if not capacity.fits(pods)]
     yield from never_admitted(at, capacity, impossible)
     if not impossible and not capacity.fit_together(pod_sets):
-        asked = " and ".join(_asked(pods) for pods in pod_sets)
-        reason = f"{asked} do not fit into queue {capacity.queue} together"
+        requests = " and ".join(_request(pods) for pods in pod_sets)
+        reason = f"{requests} do not fit into queue {capacity.queue} together"
         yield Problem(
             (*at, "queue"), f"{reason}, so the job would never start; lower them, or raise the quota", given=given
         )
@@ -44,7 +44,7 @@ def never_admitted(at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet])
     asking: dict[str, list[str]] = {}
     for pods in pod_sets:
         if not capacity.fits(pods):
-            asking.setdefault(_why_never(capacity, pods), []).append(_asked(pods))
+            asking.setdefault(_why_never(capacity, pods), []).append(_request(pods))
     for why, asked_for in asking.items():
         yield Problem((*at, "queue"), f"{' and '.join(asked_for)} would never start: {why}", given=given)
 
@@ -58,11 +58,11 @@ def above_share(at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet]) ->
         if kind is None or kind.flavor.share is None:
             continue
         most, gpus, flavor = kind.flavor.share.times(pods.resources.gpus), pods.resources.gpus, kind.flavor.name
-        key, asked, limit, unit = ("cpus", pods.each.cpus, most.cpus, "cores")
-        if asked <= limit:
-            key, asked, limit, unit = ("memoryGib", pods.each.memory_gib, most.memory_gib, "GiB")
+        key, requested, limit, unit = ("cpus", pods.each.cpus, most.cpus, "cores")
+        if requested <= limit:
+            key, requested, limit, unit = ("memoryGib", pods.each.memory_gib, most.memory_gib, "GiB")
         reason = (
-            f"{pods.role} pods request {asked:g} {unit}, but {number_of(gpus, 'GPU')} of {flavor}"
+            f"{pods.role} pods request {requested:g} {unit}, but {number_of(gpus, 'GPU')} of {flavor}"
             f" {'comes' if gpus == 1 else 'come'} with {math.floor(limit * 100) / 100:g}, so queue {capacity.queue}"
             f" would not get its guaranteed {flavor} back from queues that borrow them"
         )
@@ -78,14 +78,14 @@ def check_within(
         return
     level = within.level
     given = (("topology",), ("nodeGroups",), (*at, "strategy"), (*at, "resources"), ("queues",))
-    where = (*at, "within")
+    path = (*at, "within")
     if not capacity.levels:
         reason = "is set, but the stack has no topology; set topology, such as [zone, host]"
-        yield Problem(where, reason, given=given)
+        yield Problem(path, reason, given=given)
     elif level not in capacity.levels:
         known = ", ".join(capacity.levels)
         near = did_you_mean(level, capacity.levels)
-        yield Problem(where, f"unknown level {level}; choose one of {known}{near}", given=given)
+        yield Problem(path, f"unknown level {level}; choose one of {known}{near}", given=given)
     else:
         for pods in pod_sets if within.required else ():
             most = capacity.most_within(pods, capacity.levels[level]) if pods.resources.gpus else None
@@ -94,15 +94,13 @@ def check_within(
                     f"{_pods(pods)} of {number_of(pods.resources.gpus, 'GPU')} do not fit into one {level}, "
                     f"which has room for {most}"
                 )
-                yield Problem(
-                    where, f"{reason}; set a wider level, or {{level: {level}, required: false}}", given=given
-                )
+                yield Problem(path, f"{reason}; set a wider level, or {{level: {level}, required: false}}", given=given)
 
 
 def at_stake(
     capacity: QueueCapacity, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
 ) -> outputs.Preemption | None:
-    """Facts about the preemption of a job that may borrow; None if it cannot."""
+    """What preemption costs a job that may borrow; None if it cannot."""
     borrowed = _borrowed(capacity, pod_sets)
     if not borrowed or checkpoints is None:
         return None
@@ -137,7 +135,7 @@ def _why_never(capacity: QueueCapacity, pods: PodSet) -> str:
     return f"queue {capacity.queue} has at most {limits}; lower them, or raise the quota{near}"
 
 
-def _asked(pods: PodSet) -> str:
+def _request(pods: PodSet) -> str:
     return f"{_pods(pods)} of {_amount(pods.each)}"
 
 

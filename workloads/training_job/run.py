@@ -19,7 +19,7 @@ class Recorded:
     """Hashes of the parts that decide the result; None for a run from a version that did not record them."""
     manifest: str = ""
     """Hash of its JobSet, without the library."""
-    kept: bool = False
+    is_kept: bool = False
     """Whether its JobSet stays as it is deployed: nothing differs but tensorplane's library, if that."""
     library: str | None = None
     """Pulumi's name of the ConfigMap with the library that its pods mount; None for a run from a version that did not
@@ -75,4 +75,4 @@ def library_of(recorded: Recorded, job: str) -> str:
     if recorded.library:
         return recorded.library
     # Versions that did not record runs had one for each job.
-    return f"{job}-runtime" if recorded.decisive is None or recorded.kept else "tensorplane-library"
+    return f"{job}-runtime" if recorded.decisive is None or recorded.is_kept else "tensorplane-library"

@@ -33,22 +33,22 @@ def find_problems(settings: JobSettings, team: str, at: Key, declared: Declared)
 
 
 def _queue(settings: JobSettings, team: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    where, given = (*at, "queue"), ((*at, "team"), ("queues",))
+    path, given = (*at, "queue"), ((*at, "team"), ("queues",))
     has = sorted(name for name, args in declared.queues.items() if args and team in args.teams)
     if settings.queue is None:
         remedy = f"choose one of {', '.join(has)}" if has else "name the team in teams of a queue"
-        yield Problem(where, f"missing, and a team's jobs wait in a queue; {remedy}", given=given)
+        yield Problem(path, f"missing, and a team's jobs wait in a queue; {remedy}", given=given)
     elif (args := declared.queues.get(settings.queue)) and team not in args.teams:
         have = f"choose one of {', '.join(has)}, or " if has else ""
         reason = f"{settings.queue} is no queue of team {team}; {have}add the team to its teams"
-        yield Problem(where, reason, given=(*given, ("queues", settings.queue, "teams")))
+        yield Problem(path, reason, given=(*given, ("queues", settings.queue, "teams")))
 
 
 def _volumes(settings: JobSettings, team: str, args: TeamArgs, at: Key) -> Iterator[Problem]:
     for name, mount in settings.volumes.items():
-        where, given = (*at, "volumes", name), ((*at, "team"), ("teams", team, "volumes"))
+        path, given = (*at, "volumes", name), ((*at, "team"), ("teams", team, "volumes"))
         if name not in args.volumes:
             have = f"choose one of {', '.join(sorted(args.volumes))}, or " if args.volumes else ""
-            yield Problem(where, f"team {team} has no volume {name}; {have}add it to its volumes", given=given)
+            yield Problem(path, f"team {team} has no volume {name}; {have}add it to its volumes", given=given)
         elif args.volumes[name] == "readOnly" and not (isinstance(mount, MountArgs) and mount.read_only):
-            yield Problem(where, f"team {team} may only read volume {name}; set readOnly: true", given=given)
+            yield Problem(path, f"team {team} may only read volume {name}; set readOnly: true", given=given)

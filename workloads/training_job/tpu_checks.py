@@ -20,31 +20,31 @@ def find_problems(settings: JobSettings, at: Key, declared: Declared) -> Iterato
 
 
 def _groups(role: Role, settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
-    fleet, named = declared.fleet, role.resources.node_group
+    fleet, group_name = declared.fleet, role.resources.node_group
     if fleet.unresolved:
         return
     fitting = [
-        shape for shape in fleet.offering(role.resources) if named in (None, shape.name) and _is_slice(shape, role)
+        shape for shape in fleet.offering(role.resources) if group_name in (None, shape.name) and _is_slice(shape, role)
     ]
     chips, (accelerator,) = role.resources.gpus, role.resources.accelerators
     # The pods tolerate the taints of a group that they name, but may only be interrupted if they resume.
     unsafe = not settings.resumes
     closed = {
-        shape.name: (shape.args.spot and unsafe and SPOT) if named else keeping_off(shape, settings.resumes)
+        shape.name: (shape.args.spot and unsafe and SPOT) if group_name else keeping_off(shape, settings.resumes)
         for shape in fitting
     }
     given = (("nodeGroups",), (*at, "resources"))
-    where = (*at, "strategy", "topology")
+    path = (*at, "strategy", "topology")
     if not fitting:
-        which = f"node group {named} does not have" if named else "no node group has"
+        which = f"node group {group_name} does not have" if group_name else "no node group has"
         shape = f"{{accelerator: {accelerator}, perNode: {chips}, topology: {role.topology}, max: {role.replicas}}}"
         reason = f"{which} {accelerator} as {role.topology} with {chips} on each machine"
-        yield Problem(where, f"{reason}; declare one on a GKE cluster: {shape}", given=given)
+        yield Problem(path, f"{reason}; declare one on a GKE cluster: {shape}", given=given)
     elif all(closed.values()):
         reasons = ", ".join(f"{name} ({why})" for name, why in closed.items())
         remedy = "declare another group, or meet its condition"
         yield Problem(
-            where,
+            path,
             f"no node group with such TPUs accepts the pods: {reasons}; {remedy}",
             given=(*given, (*at, "checkpoints")),
         )

@@ -34,8 +34,8 @@ class CatalogFilters:
 
     def clouds(self) -> tuple[Cloud, ...]:
         """The clouds to look in: if a region is named, those that have it."""
-        named = tuple(cloud for cloud in catalog.clouds() if self.cloud in (None, cloud))
-        return tuple(cloud for cloud in named if not self.region or self.region in catalog.regions(cloud))
+        candidates = tuple(cloud for cloud in catalog.clouds() if self.cloud in (None, cloud))
+        return tuple(cloud for cloud in candidates if not self.region or self.region in catalog.regions(cloud))
 
 
 def run(filters: CatalogFilters, as_json: bool, console: Console) -> None:
@@ -79,7 +79,7 @@ def check(filters: CatalogFilters) -> None:
         if filters.cloud not in (None, other) and filters.region in catalog.regions(other):
             near = did_you_mean(filters.region, regions)
             raise UserError(f"region: {filters.region} is a region of {other}, not of {filters.cloud}{near}")
-    _known("region", filters.region, regions, listed=False)  # too many to read
+    _known("region", filters.region, regions, with_choices=False)  # too many to read
 
 
 def gibibytes(text: str) -> float:
@@ -90,12 +90,12 @@ def gibibytes(text: str) -> float:
     return float(text)
 
 
-def _known(key: str, value: str | None, allowed: Iterable[str], *, listed: bool = True) -> None:
+def _known(key: str, value: str | None, allowed: Iterable[str], *, with_choices: bool = True) -> None:
     allowed = list(allowed)
     if value is not None and value not in allowed:
         other = catalog.cloud_called(value)
         near = f" (did you mean {other}?)" if other in allowed else did_you_mean(value, allowed)
-        choices = f"; choose one of {', '.join(allowed)}" if listed else ""
+        choices = f"; choose one of {', '.join(allowed)}" if with_choices else ""
         raise UserError(f"{key}: unknown {value!r}{choices}{near}")
 
 

@@ -13,8 +13,8 @@ from cli.output.numbers import NOTHING, span, unit_price
 from cli.output.tables import table
 from components.catalog import Cloud, Machine, Price, Withdrawn
 
-_FACTS = ("accelerator", "kind", "architecture", "year", "GiB", "CC", "NVL", "MIG", "MPS", "TS", "TF")
-_FACTS_WIDTH = 66
+_COLUMNS = ("accelerator", "kind", "architecture", "year", "GiB", "CC", "NVL", "MIG", "MPS", "TS", "TF")
+_COLUMNS_WIDTH = 66
 _CLOUD_WIDTH = 28
 _RIGHT = ("year", "GiB", "CC", "MIG", "vCPUs", "count", "EFA", "$/h", "spot")
 _LEGEND = (
@@ -33,17 +33,17 @@ def accelerators(rows: Sequence[Row], clouds: Sequence[Cloud], region: str | Non
         return Text("No match.")
     estimate = _estimate(region, _days(offer.price for row in rows for offer in row.offers))
     if len(rows) == 1:
-        return Group(_facts(rows), "", _machines(rows[0]), _note(_LEGEND, estimate))
-    if width - _FACTS_WIDTH >= _CLOUD_WIDTH * len(clouds):
-        return Group(_facts(rows, clouds), _note(_LEGEND, _SMALLEST, estimate))
-    return Group(_facts(rows), "", _smallest(rows, clouds), _note(_LEGEND, estimate))
+        return Group(_accelerators(rows), "", _machines(rows[0]), _note(_LEGEND, estimate))
+    if width - _COLUMNS_WIDTH >= _CLOUD_WIDTH * len(clouds):
+        return Group(_accelerators(rows, clouds), _note(_LEGEND, _SMALLEST, estimate))
+    return Group(_accelerators(rows), "", _smallest(rows, clouds), _note(_LEGEND, estimate))
 
 
-def _facts(rows: Iterable[Row], clouds: Sequence[Cloud] = ()) -> Table:
-    return _table((*_FACTS, *clouds), (_facts_of(row, clouds) for row in rows))
+def _accelerators(rows: Iterable[Row], clouds: Sequence[Cloud] = ()) -> Table:
+    return _table((*_COLUMNS, *clouds), (_cells(row, clouds) for row in rows))
 
 
-def _facts_of(row: Row, clouds: Sequence[Cloud]) -> tuple[str, ...]:
+def _cells(row: Row, clouds: Sequence[Cloud]) -> tuple[str, ...]:
     accelerator = row.accelerator
     return (
         accelerator.name,
@@ -145,11 +145,11 @@ def withdrawn(rows: Iterable[Withdrawn]) -> RenderableType:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    return table(headings, rows, right=_RIGHT, unwrapped=_FACTS, narrow=True)
+    return table(headings, rows, right=_RIGHT, unwrapped=_COLUMNS, narrow=True)
 
 
-def _yes(fact: bool) -> str:
-    return "yes" if fact else NOTHING
+def _yes(value: bool) -> str:
+    return "yes" if value else NOTHING
 
 
 def _days(prices: Iterable[Price | None]) -> set[str]:
@@ -158,6 +158,6 @@ def _days(prices: Iterable[Price | None]) -> set[str]:
 
 
 def _estimate(region: str | None, dates: set[str]) -> str:
-    where = f"in {region}" if region else "in the cheapest region"
+    cheapest_or_region = f"in {region}" if region else "in the cheapest region"
     when = " to ".join(sorted({min(dates), max(dates)})) if dates else "no date"
-    return f"List prices {where}, an estimate as of {when}."
+    return f"List prices {cheapest_or_region}, an estimate as of {when}."

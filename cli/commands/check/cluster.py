@@ -28,12 +28,12 @@ def compare(resolved: ResolvedStack, api: Kube, repair: str) -> list[Note]:
 def refuse(resolved: ResolvedStack, api: Kube) -> None:
     """Raises a UserError with a line for each setting that does not match the cluster."""
     config = resolved.config
-    wrong = [
+    found = [
         *platform.problems(resolved, api),
         *guarantees.problems_in_cluster(resolved, api),
         *node_sizes.problems(resolved, partial(node_sizes.of_nodes, api)),
     ]
     if not config.platform:
-        wrong += volumes.problems(config.volumes, config.cluster, config.namespace_name, api)
-    if lines := [str(fault) for fault in wrong]:
+        found += volumes.problems(config.volumes, config.cluster, config.namespace_name, api)
+    if lines := [str(problem) for problem in found]:
         raise UserError(*lines)

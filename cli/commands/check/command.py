@@ -1,4 +1,4 @@
-"""Faults and notes about a stack's settings."""
+"""Problems and notes about a stack's settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stack import ResolvedStack, checks
 
 
 def run(file: Path, compare: Callable[[ResolvedStack], Iterable[Note]] | None = None) -> str:
-    """Notes about a Pulumi.<stack>.yaml without mistakes; a UserError with a line for each mistake.
+    """Notes about a Pulumi.<stack>.yaml without problems; a UserError with a line for each problem.
 
     `compare`: compares valid settings with the stack's cluster, and has notes about it.
     """

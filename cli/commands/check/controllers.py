@@ -72,10 +72,10 @@ def _keeps_quota(lists: ReadableLists, deployment: Object) -> Iterator[str]:
     """A Kueue that does not wait for pods leaves its quota to a gang that finds no other node."""
     maps = lists.read(_CONFIGS.format(deployment["metadata"]["namespace"])) or ()
     texts = [text for one in maps for text in (one.get("data") or {}).values()]
-    told = [found for found in map(_configuration, texts) if found]
+    configurations = [found for found in map(_configuration, texts) if found]
     # Before Kueue 0.16, it could be there and be off.
-    waits = [found.get("waitForPodsReady") or {"enable": False} for found in told]
-    if told and not any(each.get("enable", True) for each in waits):
+    waits = [found.get("waitForPodsReady") or {"enable": False} for found in configurations]
+    if configurations and not any(each.get("enable", True) for each in waits):
         problem = "has no waitForPodsReady: a gang that finds no other node when its own is lost keeps its quota"
         yield f"{problem}; set waitForPodsReady with a timeout and a recoveryTimeout in its configuration"
 

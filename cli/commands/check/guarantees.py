@@ -127,7 +127,7 @@ def _too_many(queue: str, flavor: str, wanted: int, left: int, capacity: int, ot
     held = Counter[str]()
     for one in others:
         held[one.owner] += one.gpus
-    told = ", ".join(f"{owner} promises {gpus}" for owner, gpus in sorted(held.items()))
-    reason = f"promises {number_of(wanted, 'GPU')}, but of the cluster's {capacity}, {told}"
+    promises = ", ".join(f"{owner} promises {gpus}" for owner, gpus in sorted(held.items()))
+    reason = f"promises {number_of(wanted, 'GPU')}, but of the cluster's {capacity}, {promises}"
     lower = f"lower it to {left}" if left else "remove it"
     return Problem(("queues", queue, "gpus", flavor), f"{reason}; {lower}, or lower the quotas there")

@@ -27,16 +27,16 @@ def notes(resolved: ResolvedStack, api: Kube, repair: str) -> Iterator[Note]:
     config = resolved.config
     if config.platform:
         return
-    spaces, asked = spaces_of(resolved), config.gpus_in_other_namespaces
+    spaces, action = spaces_of(resolved), config.gpus_in_other_namespaces
     pods = list(guarded_pods.with_accelerators(api.items("/api/v1/pods")))
     refused = [pod for pod in _inside(pods, spaces) if guarded_pods.is_refused(pod, spaces)]
-    denies = bool(spaces.kinds or asked) or _in_force(api, spaces, gpu_guard.OWN) == "deny"
+    denies = bool(spaces.kinds or action) or _in_force(api, spaces, gpu_guard.OWN) == "deny"
     yield from _missing(guard_objects.missing(resolved, api), repair)
     yield from _own_pods(spaces, _names(refused), denies=denies)
     yield from _limit_ranges(_inside(api.items("/api/v1/limitranges"), spaces))
     spared = {one["metadata"]["name"] for one in api.metadata("/api/v1/namespaces") if _is_spared(one)}
     others = [pod for pod in pods if pod["metadata"]["namespace"] not in {*spaces.namespaces, *spared}]
-    yield from _other_pods(asked, _in_force(api, spaces, gpu_guard.OTHER), _names(others))
+    yield from _other_pods(action, _in_force(api, spaces, gpu_guard.OTHER), _names(others))
 
 
 def _missing(lacking: list[str], repair: str) -> Iterator[Note]:
@@ -68,14 +68,14 @@ def _limit_ranges(found: Iterable[Object]) -> Iterator[Note]:
         yield Note(("namespace",), f"{problem} ({first(giving, _MOST_NAMED)}); {remedy}")
 
 
-def _other_pods(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
+def _other_pods(action: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
     """`in_force`: what the cluster does now. `pods`: those in namespaces that no stack manages."""
     held = f": {number_of(len(pods), 'pod')} with GPUs there ({first(pods, _MOST_NAMED)})" if pods else ""
-    if "deny" in (asked, in_force):
+    if "deny" in (action, in_force):
         if pods:
             remedy = f"run them in a queue, or label their namespaces {gpu_guard.ALLOWED}=allowed"
             yield Note(_AT, f"deny refuses pods that run now when they start again{held}; {remedy}")
-    elif asked != "allow":
+    elif action != "allow":
         how = "are only warned about" if in_force else "are let in"
         yield Note(
             _AT, f"pods with GPUs in namespaces that no stack manages {how}{held}; set it to deny, warn or allow"

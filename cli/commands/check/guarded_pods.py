@@ -7,7 +7,7 @@ from typing import Any
 
 from components.admission import gpu_guard
 from components.admission.accelerators import is_accelerator
-from components.admission.gpu_guard import ADMITTED, COUNTED, GATE
+from components.admission.gpu_guard import ADMITTED, GATE, RESOURCES
 from components.admission.namespaces import Spaces
 
 _MANAGED = "kueue.x-k8s.io/managed"
@@ -46,7 +46,7 @@ def _is_declared(pod: Object, spaces: Spaces) -> bool:
     declared = pod["spec"].get("serviceAccountName") in spaces.unqueued and _is_owned(
         pod, "apps/ReplicaSet", "batch/Job"
     )
-    return declared and pod["metadata"]["namespace"] == spaces.stack and not _asks(pod["spec"], but=COUNTED)
+    return declared and pod["metadata"]["namespace"] == spaces.stack and not _asks(pod["spec"], but=RESOURCES)
 
 
 def _is_owned(pod: Object, *kinds: str) -> bool:

@@ -1,4 +1,4 @@
-"""Faults of a workload stack that only the cluster reveals: what its platform declares and has not deployed."""
+"""Problems of a workload stack that only the cluster reveals: what its platform declares and has not deployed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUEUES = f"/apis/{versions.KUEUE_API}/namespaces/{{}}/localqueues"
 
 
 def problems(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
-    """A fault per missing queue or volume; one alone if the platform is not there at all."""
+    """A problem per missing queue or volume; one alone if the platform is not there at all."""
     platform, known = resolved.config.platform, resolved.platform
     if not platform or not resolved.workloads:
         return

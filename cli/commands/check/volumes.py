@@ -24,7 +24,7 @@ Live = Mapping[str, Any]
 
 
 def problems(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Problem]:
-    """A fault per mistake. An existing volume keeps its class and origin, even if these no longer exist."""
+    """A problem per contradiction. An existing volume keeps its class and origin, even if these no longer exist."""
     if not volumes:
         return
     claims = _by_name(api.items(_CLAIMS.format(namespace)))
@@ -33,9 +33,9 @@ def problems(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace:
     for name, args in existing.items():
         yield from _shrinking(name, args, claims[name])
         yield from changed_origins(name, args, claims[name], cluster)
-    named = {name: args.backend.name for name, args in new.items() if isinstance(args.backend, StorageClass)}
-    if any(named.values()):
-        yield from _unknown_classes(named, sorted(_by_name(api.items(_CLASSES))))
+    classes = {name: args.backend.name for name, args in new.items() if isinstance(args.backend, StorageClass)}
+    if any(classes.values()):
+        yield from _unknown_classes(classes, sorted(_by_name(api.items(_CLASSES))))
     # A cloud's backup is not named like a VolumeSnapshot.
     restored = {
         name: args
@@ -50,7 +50,7 @@ def _by_name(items: list[dict[str, Any]]) -> dict[str, Live]:
     return {one["metadata"]["name"]: one for one in items}
 
 
-def _asked(args: VolumeArgs) -> int:
+def _requested(args: VolumeArgs) -> int:
     """The size as in the claim: rounded up to a MiB."""
     return size_bytes(quantities.gibibytes(args.size_gib)) or 0
 
@@ -58,13 +58,13 @@ def _asked(args: VolumeArgs) -> int:
 def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Problem]:
     has = size_bytes(claim["spec"]["resources"]["requests"].get("storage")) or 0
     # A volume that was not provisioned by a driver has a fixed size.
-    if claim["spec"].get("storageClassName") and _asked(args) < has:
+    if claim["spec"].get("storageClassName") and _requested(args) < has:
         reason = immutable.cannot_shrink(name, has)
         yield Problem(("volumes", name, "sizeGib"), reason)
 
 
-def _unknown_classes(named: Mapping[str, str | None], have: list[str]) -> Iterator[Problem]:
-    for name, wanted in named.items():
+def _unknown_classes(classes: Mapping[str, str | None], have: list[str]) -> Iterator[Problem]:
+    for name, wanted in classes.items():
         if wanted and wanted not in have:
             reason = f"the cluster has no StorageClass {wanted!r}; {_choice(wanted, have)}"
             yield Problem(("volumes", name, "backend", "name"), reason)
@@ -79,7 +79,7 @@ def _origins(restored: Mapping[str, VolumeArgs], namespace: str, have: Mapping[s
             yield Problem((*at, "from", "snapshot"), reason)
             continue
         held = size_bytes((have[origin].get("status") or {}).get("restoreSize")) or 0
-        if _asked(args) < held:
+        if _requested(args) < held:
             reason = f"snapshot {origin}, from which the volume is created, has {size(held)}"
             yield Problem((*at, "sizeGib"), f"{reason}; set sizeGib to {held / quantities.GIB:.12g} or more")
 
@@ -90,7 +90,7 @@ def _choice(wanted: str, have: Iterable[str]) -> str:
 
 
 def changed_origins(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: ClusterArgs) -> Iterator[Problem]:
-    """A fault if the settings name another origin than the claim. Settings without one are always right."""
+    """A problem if the settings name another origin than the claim. Settings without one are always right."""
     able = args.backend_on(cluster).capabilities
     source = args.source
     if source is None:

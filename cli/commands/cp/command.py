@@ -116,7 +116,7 @@ def _upload(end: _PodEnd, source: Path, target: VolumePath, console: Console) ->
             return
         program = end.start("receive", target.path)
         with _on_this_machine():
-            transfer.send(here, found.wanted, _Counted(program, moved))
+            transfer.send(here, found.wanted, _CountedProgram(program, moved))
         program.finish()
 
 
@@ -132,7 +132,7 @@ def _download(end: _PodEnd, source: VolumePath, target: Path, console: Console) 
         program.write(json.dumps(found.wanted).encode() + b"\n")
         try:
             with _on_this_machine():
-                transfer.receive(str(target.parent), target.name, _Counted(program, moved))
+                transfer.receive(str(target.parent), target.name, _CountedProgram(program, moved))
         except tarfile.TarError as error:
             program.finish()  # the reason is the pod's, if it has one
             raise UserError(f"{source}: {error}; run the same command again") from None
@@ -146,7 +146,7 @@ def _download(end: _PodEnd, source: VolumePath, target: Path, console: Console) 
 
 @contextmanager
 def _on_this_machine() -> Iterator[None]:
-    """Errors of this machine's files as Faults."""
+    """Errors of this machine's files as UserErrors."""
     try:
         yield
     except OSError as error:
@@ -155,7 +155,7 @@ def _on_this_machine() -> Iterator[None]:
         raise UserError(str(error)) from None
 
 
-class _Counted:
+class _CountedProgram:
     """A stream whose bytes are counted."""
 
     def __init__(self, program: Exec, moved: Callable[[int], Any]) -> None:

@@ -31,7 +31,7 @@ class VolumePath:
 
 
 def parsed(text: str) -> VolumePath | Path:
-    """The place that an argument names. A UserError if it leads out of the volume."""
+    """The path that an argument names. A UserError if it leads out of the volume."""
     found = _ON_VOLUME.fullmatch(text)
     if not found:
         return Path(text).expanduser()
@@ -68,9 +68,9 @@ def merged_files(folder: Path, paths: Iterable[str]) -> Iterator[str]:
     """A line for each two of these files of a folder that are one, of which the second has replaced the first. Raises
     OSError where a file is missing.
     """
-    seen: dict[str, str] = {}
+    former: dict[str, str] = {}
     for path in paths:
-        other = seen.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        other = former.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
         about = (folder / path).stat() if other != path else None
         # With several names, such as hard links made here, they have one content.
         if about and about.st_nlink == 1 and os.path.samestat(about, (folder / other).stat()):

@@ -35,50 +35,50 @@ class Refused(Exception):
 
 
 def inside(root: str, path: str) -> str:
-    """The place of a path below `root`, refused if a link on the way leads out."""
+    """A path below `root` as a whole, refused if a link on the way leads out."""
     found = posixpath.join(os.path.realpath(root), path) if path else os.path.realpath(root)
     if os.path.realpath(found) != os.path.normpath(found):
         raise Refused(f"{path}: a symbolic link is on this path; name the place that it points to")
     return found
 
 
-def entries(place: str) -> Iterator[dict[str, Any]]:
-    """What is at a place, folders before what is in them; nothing if it does not exist.
+def entries(top: str) -> Iterator[dict[str, Any]]:
+    """What is at `top`, folders before what is in them; nothing if it does not exist.
 
-    Left out are files that are neither regular nor folders, and links that lead out of the place.
+    Left out are files that are neither regular nor folders, and links that lead out of it.
     """
     try:
-        about = os.lstat(place)
+        about = os.lstat(top)
     except FileNotFoundError:
         return
-    yield _entry(place, ITSELF, about)
+    yield _entry(top, ITSELF, about)
     if stat.S_ISDIR(about.st_mode):
-        yield from _below(place, "")
+        yield from _below(top, "")
 
 
-def _below(place: str, folder: str) -> Iterator[dict[str, Any]]:
-    with os.scandir(posixpath.join(place, folder)) as found:
+def _below(top: str, folder: str) -> Iterator[dict[str, Any]]:
+    with os.scandir(posixpath.join(top, folder)) as found:
         names = sorted(one.name for one in found if not one.name.endswith(_PARTIAL_SUFFIX))
     for name in names:
         path = posixpath.join(folder, name)
-        about = os.lstat(posixpath.join(place, path))
-        yield _entry(place, path, about)
+        about = os.lstat(posixpath.join(top, path))
+        yield _entry(top, path, about)
         if stat.S_ISDIR(about.st_mode):
-            yield from _below(place, path)
+            yield from _below(top, path)
 
 
-def _entry(place: str, path: str, about: os.stat_result) -> dict[str, Any]:
+def _entry(top: str, path: str, about: os.stat_result) -> dict[str, Any]:
     found = {"path": path, "size": about.st_size, "time": int(about.st_mtime), "run": bool(about.st_mode & 0o100)}
     if stat.S_ISREG(about.st_mode):
         return {**found, "kind": FILE}
     if stat.S_ISDIR(about.st_mode):
         return {**found, "kind": FOLDER}
-    target = str(Path(place, path).readlink()) if stat.S_ISLNK(about.st_mode) else ""
+    target = str(Path(top, path).readlink()) if stat.S_ISLNK(about.st_mode) else ""
     return {**found, "kind": LINK if _stays(path, target) else LEFT_OUT, "target": target}
 
 
 def _stays(path: str, target: str) -> bool:
-    """Whether a link leads to a place within the copied folder.
+    """Whether a link leads to a path within the copied folder.
 
     `..` may stand at the beginning alone: after the name of another link, it would lead from where that one leads.
     """
@@ -89,23 +89,23 @@ def _stays(path: str, target: str) -> bool:
     return bool(target) and path != ITSELF and not target.startswith("/") and leads.split("/")[0] != ".."
 
 
-def send(place: str, wanted: Iterable[Mapping[str, Any]], out: Any) -> None:
-    """Writes these entries of a place as a tar stream."""
+def send(top: str, wanted: Iterable[Mapping[str, Any]], out: Any) -> None:
+    """Writes these entries of `top` as a tar stream."""
     with tarfile.open(fileobj=out, mode="w|", bufsize=CHUNK) as tar:
         tar.copybufsize = CHUNK  # type: ignore[attr-defined]  # an argument of `open`, which mypy does not know
         for each in wanted:
             member = tarfile.TarInfo(each["path"])
             member.mtime, member.mode = each["time"], 0o755 if each["run"] else 0o644
             if each["kind"] == FILE:
-                _send_file(tar, member, place)
+                _send_file(tar, member, top)
             else:
                 member.type = tarfile.DIRTYPE if each["kind"] == FOLDER else tarfile.SYMTYPE
                 member.linkname = each.get("target", "")
                 tar.addfile(member)
 
 
-def _send_file(tar: tarfile.TarFile, member: tarfile.TarInfo, place: str) -> None:
-    path = place if member.name == ITSELF else posixpath.join(place, member.name)
+def _send_file(tar: tarfile.TarFile, member: tarfile.TarInfo, top: str) -> None:
+    path = top if member.name == ITSELF else posixpath.join(top, member.name)
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
@@ -213,12 +213,12 @@ def main(verb: str, root: str, path: str, source: BufferedReader, out: BinaryIO)
         # `read` would wait for a whole chunk, which the end of the stream is not.
         receive(root, path, SimpleNamespace(read=source.read1))
         return
-    place = inside(root, path)
+    top = inside(root, path)
     if verb == "list":
-        for each in entries(place):
+        for each in entries(top):
             out.write(json.dumps(each).encode() + b"\n")
     else:
-        send(place, json.loads(source.readline()), out)
+        send(top, json.loads(source.readline()), out)
 
 
 if __name__ == "__main__":

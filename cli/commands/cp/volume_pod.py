@@ -12,7 +12,7 @@ from cli.api_values import Object
 from cli.commands.cp import transfer
 from components.base.labels import labels
 from components.base.model import Resources
-from components.base.problems import Problem as SettingsFault
+from components.base.problems import Problem
 from components.node_groups import placement
 from components.volumes.members import groups
 from core.errors import UserError
@@ -53,8 +53,10 @@ def of(
     only reads.
     """
     mounted = [(volume, ROOT, read_only), *((name, path, True) for name, path in sources.items())]
-    wrong = [(name, fault) for name, _, only in mounted for fault in _faults(resolved, name, account, read_only=only)]
-    if lines := [f"{name}: {fault.reason}" for name, fault in wrong]:
+    found = [
+        (name, problem) for name, _, only in mounted for problem in _problems(resolved, name, account, read_only=only)
+    ]
+    if lines := [f"{name}: {problem.reason}" for name, problem in found]:
         raise UserError(*lines)
     container = pod.Container(
         image=resolved.config.cluster.images.python,
@@ -66,14 +68,14 @@ def of(
         ],
     )
     about = labels(f"copy-{volume}", "copy")
-    where = placement.spec(resolved.fleet, _RESOURCES, interruptible=False)
-    made = pod.template(account, about, container, grace_seconds=0, restart_policy="Never", placement=where)
+    constraints = placement.spec(resolved.fleet, _RESOURCES, interruptible=False)
+    made = pod.template(account, about, container, grace_seconds=0, restart_policy="Never", placement=constraints)
     name = {"name": f"copy-{volume}-{uuid.uuid4().hex[:5]}", "namespace": resolved.config.namespace_name}
     spec: dict[str, Any] = {**made["spec"], "activeDeadlineSeconds": _MOST_SECONDS}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**made["metadata"], **name}, "spec": spec}
 
 
-def _faults(resolved: ResolvedStack, volume: str, account: str, *, read_only: bool) -> list[SettingsFault]:
+def _problems(resolved: ResolvedStack, volume: str, account: str, *, read_only: bool) -> list[Problem]:
     config, at = resolved.config, ("volumes", volume)
     declared = Declared(
         cluster=config.cluster,

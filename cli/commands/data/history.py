@@ -150,9 +150,9 @@ def _names(found: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def label(opts: DatasetOptions, name: str, *, move: bool, delete: bool) -> None:
     """Labels a commit, or removes the label."""
-    asked = {"name": name, "reference": opts.reference or _MAIN, "move": move, "delete": delete}
+    request = {"name": name, "reference": opts.reference or _MAIN, "move": move, "delete": delete}
     with remote.opened(opts, read_only=False) as dataset:
-        made = dataset.ask("label", asked)
+        made = dataset.ask("label", request)
     _say(opts, name, made, "removed")
 
 
@@ -166,8 +166,8 @@ def rollback(opts: DatasetOptions, about: Mapping[str, Any]) -> None:
 
 
 def _say(opts: DatasetOptions, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
-    where = f"commit {made['id'][:ID_DIGITS]}, version {made['version'][:ID_DIGITS]}" if made else gone
-    terminal.console().print(Text(f"{opts.dataset}@{name}: {where}"), soft_wrap=True)
+    target = f"commit {made['id'][:ID_DIGITS]}, version {made['version'][:ID_DIGITS]}" if made else gone
+    terminal.console().print(Text(f"{opts.dataset}@{name}: {target}"), soft_wrap=True)
 
 
 def collect_from(opts: DatasetOptions, *, now: bool) -> None:

@@ -32,32 +32,32 @@ def _settled(folder: Path) -> list[str]:
     """The paths of the files. A file that is moved from one folder to another while they are listed may be in neither:
     then the next list has it.
     """
-    paths = _listed(folder)
+    paths = _list_files(folder)
     for _ in range(_MOST_LISTINGS):
-        before, paths = paths, _listed(folder)
+        before, paths = paths, _list_files(folder)
         if paths == before:
             break
     return paths
 
 
-def _listed(folder: Path) -> list[str]:
-    faults: list[str] = []
+def _list_files(folder: Path) -> list[str]:
+    problems: list[str] = []
     paths: list[str] = []
     # By itself, os.walk passes over folders that it cannot read, and their files would be removed from the dataset.
-    for at, folders, files_there in os.walk(folder, onerror=lambda error: faults.extend(_unreadable(error))):
+    for at, folders, files_there in os.walk(folder, onerror=lambda error: problems.extend(_unreadable(error))):
         folders.sort()
         for name in (*sorted(files_there), *(each for each in folders if (Path(at) / each).is_symlink())):
             path = Path(at) / name
             if not os.path.lexists(path):  # moved since, and in the next list
                 continue
             if path.is_symlink() or not path.is_file():
-                faults.append(f"{legible(str(path))}: is no regular file; a dataset holds files alone")
+                problems.append(f"{legible(str(path))}: is no regular file; a dataset holds files alone")
             elif not _is_text(str(path.relative_to(folder))):
-                faults.append(f"{legible(str(path))}: its name is not UTF-8; rename it")
+                problems.append(f"{legible(str(path))}: its name is not UTF-8; rename it")
             else:
                 paths.append(str(path.relative_to(folder)))
-    if faults:
-        raise UserError(*faults)
+    if problems:
+        raise UserError(*problems)
     return paths
 
 

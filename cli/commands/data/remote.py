@@ -52,9 +52,9 @@ class DatasetOptions:
     account: str
 
     @classmethod
-    def of(cls, named: str, stack: str, account: str) -> DatasetOptions:
-        """`named`: DATASET or DATASET@REFERENCE."""
-        name, _, reference = named.partition("@")
+    def of(cls, dataset: str, stack: str, account: str) -> DatasetOptions:
+        """`dataset`: DATASET or DATASET@REFERENCE."""
+        name, _, reference = dataset.partition("@")
         return cls(name, reference, stack, options.context(), account)
 
 
@@ -74,15 +74,15 @@ class Remote:
         volume = f"volume {self.args.volume}"
         return {**self.args.rules, "dataset": name, "others": self.others, "volume": volume}
 
-    def ask(self, verb: str, asked: Mapping[str, Any] | None = None) -> Any:
+    def ask(self, verb: str, request: Mapping[str, Any] | None = None) -> Any:
         """The answer to a request; None if it has none. A UserError if it is refused."""
-        program = self.start(verb, asked or {})
+        program = self.start(verb, request or {})
         return answer(program)
 
-    def start(self, verb: str, asked: Mapping[str, Any]) -> Exec:
+    def start(self, verb: str, request: Mapping[str, Any]) -> Exec:
         """A request that contents follow, or whose answer is contents."""
         program = Exec(self.api, self.pod, command("tensorplane.datasets", verb, self.root))
-        program.write(json.dumps(asked).encode() + b"\n")
+        program.write(json.dumps(request).encode() + b"\n")
         return program
 
 

@@ -54,14 +54,14 @@ def commit(
 ) -> None:
     """The same for a dataset in a pod."""
     began = time.monotonic()
-    asked = {**dataset.write_request(opts.dataset), **about}
+    request = {**dataset.write_request(opts.dataset), **about}
     if isinstance(source, VolumePath):
         if about["at"] or about["add"]:
             raise UserError(f"{source}: replaces the whole version; --at and --add are for folders of this machine")
-        made = dataset.ask("commit", {**asked, "folder": f"{remote.SOURCES}/{source.volume}/{source.path}"})
+        made = dataset.ask("commit", {**request, "folder": f"{remote.SOURCES}/{source.volume}/{source.path}"})
         sent = 0
     else:
-        made, sent = _sent(dataset, source, asked)
+        made, sent = _sent(dataset, source, request)
     changed = made["changed"]
     what = f"{changed['added']} added, {changed['changed']} changed, {changed['removed']} removed"
     took = f"{quantities.size(sent)} sent, {time.monotonic() - began:.1f} s"
@@ -72,13 +72,13 @@ def commit(
     )
 
 
-def _sent(dataset: Remote, folder: Path, asked: Mapping[str, Any]) -> tuple[Any, int]:
+def _sent(dataset: Remote, folder: Path, request: Mapping[str, Any]) -> tuple[Any, int]:
     """The commit of a folder of this machine, and how many bytes were sent."""
     try:
         files = local.files(folder)
-        lacking = dataset.ask("lacks", {"files": files, "branch": asked["branch"]})
+        lacking = dataset.ask("lacks", {"files": files, "branch": request["branch"]})
         changed: Sequence[str] = lacking["paths"]
-        program = dataset.start("put", {**asked, "files": files, "sent": changed, "base": lacking["base"]})
+        program = dataset.start("put", {**request, "files": files, "sent": changed, "base": lacking["base"]})
         for path in changed:
             _send(folder / path, files[path][1], program)
     except OSError as error:

@@ -41,7 +41,7 @@ class JobDescription:
     points: tuple[Point, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Every fact, for programs."""
+        """Everything, for programs."""
         job = {**asdict(self.job), "created": str(self.job.created), "ended": self.job.ended and str(self.job.ended)}
         there = [{"name": pod["metadata"]["name"], "state": pod_state(pod)} for pod in self.pods]
         return {**asdict(self), "job": job, "pods": there}
@@ -77,7 +77,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> JobDescription:
 def show(found: JobDescription, console: Console, now: datetime) -> None:
     """Everything for people."""
     why_command.show(found.why, console)
-    console.print("", table(("", ""), list(_facts(found).items())))
+    console.print("", table(("", ""), list(_properties(found).items())))
     if found.pods:
         rows = [(lines.name(jobset_api.role_and_index(pod)), *_pod(pod, now)) for pod in found.pods]
         console.print("", table(("pod", "state", "node", "age"), rows))
@@ -88,7 +88,7 @@ def show(found: JobDescription, console: Console, now: datetime) -> None:
         console.print(Text(line.rstrip(), no_wrap=True, overflow="crop"))
 
 
-def _facts(found: JobDescription) -> dict[str, str]:
+def _properties(found: JobDescription) -> dict[str, str]:
     job = found.job
     return {
         "job": job.name,

@@ -33,7 +33,7 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
     if needed:
         raise UserError(f"drift of stack {stack} is not known: its cloud cannot be asked ({'; '.join(needed)})")
     if streamed.failed:
-        raise UserError(*(known.faults or tuple(risk.text for risk in known.risks)))
+        raise UserError(*(known.errors or tuple(risk.text for risk in known.risks)))
     drift = drift_of(streamed.events)
     for line in lines(drift, stack):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -55,11 +55,11 @@ def markdown(drift: DriftReport, stack: str) -> str:
 def _conclusion(drift: DriftReport, stack: str) -> list[str]:
     count = len(drift.drifted)
     what = f"{number_of(count, 'resource')} {'differs' if count == 1 else 'differ'}"
-    said = [f"{what} from the deployed state; to repair: {command_lines.repair(stack)}" if count else "No drift."]
+    found = [f"{what} from the deployed state; to repair: {command_lines.repair(stack)}" if count else "No drift."]
     if drift.undeployed:
         newer = number_of(drift.undeployed, "resource")
-        said.append(f"The settings are newer than the deployed state ({newer}): {_preview(stack)}")
-    return said
+        found.append(f"The settings are newer than the deployed state ({newer}): {_preview(stack)}")
+    return found
 
 
 def _used(streamed: list[events.Event]) -> set[str]:

@@ -17,7 +17,7 @@ from stack_file.package_lock import PackageLock
 def run(*, upgrade: bool) -> None:
     """Writes the lock. Versions that are locked stay, unless `--upgrade`, or they no longer fit the training image."""
     with Progress(terminal.console()) as progress, progress.step("lock packages") as step:
-        lock = locked(_asked(), step, upgrade=upgrade)
+        lock = locked(_requirements(), step, upgrade=upgrade)
     package_lock.write(PROJECT, lock)
     for request, lines in lock.sets.items():
         print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in every TensorFlow image already'}")
@@ -38,7 +38,7 @@ def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock
     return PackageLock(package_lock.against(PROJECT), sets)
 
 
-def _asked() -> list[list[str]]:
+def _requirements() -> list[list[str]]:
     found: dict[str, list[str]] = {}
     for name in stack_names():
         for packages in requirements.list_package_sets(StackSettings(name, Instance.current().stacks)):

@@ -57,16 +57,16 @@ def ask(access: Access, now: datetime) -> list[Row]:
         of_queues = pool.submit(access.items, kueue, "localqueues")
         of_flavors = pool.submit(api.items, f"{kueue}/resourceflavors")
         of_cancelled = pool.submit(access.cancelled)
-        of_places = pool.submit(_places, api, of_queues)
+        of_positions = pool.submit(_positions, api, of_queues)
         works = workloads.works(
             queue_objects.ClusterObjects("", local_queues=of_queues.result(), workloads=of_workloads.result())
         )
         job_sets = _job_sets(access, of_metadata.result(), works, pool)
-        places = of_places.result()
+        positions = of_positions.result()
     there = listing.list_jobs(job_sets, works, of_flavors.result(), now)
     jobs = listing.in_order([*there, *cancelled.gone(of_cancelled.result(), job_sets)])
     reached = _progress(api, jobs, {one["metadata"]["uid"]: one for one in job_sets})
-    return [Row(job, places.get(job.uid), reached.get(job.uid, Progress())) for job in jobs]
+    return [Row(job, positions.get(job.uid), reached.get(job.uid, Progress())) for job in jobs]
 
 
 def _job_sets(access: Access, there: Sequence[Object], works: Sequence[Work], pool: Executor) -> list[Object]:
@@ -83,12 +83,12 @@ def _job_sets(access: Access, there: Sequence[Object], works: Sequence[Work], po
     return [*bare, *whole]
 
 
-def _places(api: Kube, of_queues: Future[list[Object]]) -> dict[str, tuple[int, int]]:
-    """By UID of a waiting job: its place in Kueue's order, from 1, and how many wait in its ClusterQueue."""
+def _positions(api: Kube, of_queues: Future[list[Object]]) -> dict[str, tuple[int, int]]:
+    """By UID of a waiting job: its position in Kueue's order, from 1, and how many wait in its ClusterQueue."""
     found: dict[str, tuple[int, int]] = {}
     for queue in sorted({each["spec"]["clusterQueue"] for each in of_queues.result()}):
         order = queue_objects.waiting(api, queue) or []
-        found |= {uid: (place, len(order)) for place, uid in enumerate(order, 1)}
+        found |= {uid: (position, len(order)) for position, uid in enumerate(order, 1)}
     return found
 
 

@@ -39,18 +39,18 @@ _STYLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A job, its place in Kueue's order and the number of jobs that wait there, and its progress."""
+    """A job, its position in Kueue's order and the number of jobs that wait there, and its progress."""
 
     job: Job
-    place: tuple[int, int] | None
+    position: tuple[int, int] | None
     progress: Progress
 
     def plain(self) -> dict[str, Any]:
-        """Every fact, for programs."""
+        """Everything, for programs."""
         times = {
             key: then and then.isoformat() for key, then in (("created", self.job.created), ("ended", self.job.ended))
         }
-        return {**asdict(self.job), **times, "place": self.place and self.place[0], **asdict(self.progress)}
+        return {**asdict(self.job), **times, "place": self.position and self.position[0], **asdict(self.progress)}
 
 
 def render(rows: Sequence[Row], now: datetime) -> RenderableType:
@@ -58,7 +58,7 @@ def render(rows: Sequence[Row], now: datetime) -> RenderableType:
     columns: dict[str, list[str]] = {
         "job": [row.job.run for row in rows],
         "state": [row.job.state for row in rows],
-        "where": [_where(row) for row in rows],
+        "where": [_location(row) for row in rows],
         "step": [_step(row.progress) for row in rows],
         "loss": [NOTHING if row.progress.loss is None else f"{row.progress.loss:.4g}" for row in rows],
         "steps/s": [_rate(row.progress.steps_per_second) for row in rows],
@@ -71,13 +71,13 @@ def render(rows: Sequence[Row], now: datetime) -> RenderableType:
         "age": [age(row.job.created, now) for row in rows],
         "namespace": [row.job.namespace for row in rows],
     }
-    kept = {name: cells for name, cells in columns.items() if _says_something(name, cells)}
-    right = [name for name in kept if name not in ("job", "state", "where", "namespace")]
+    filled = {name: cells for name, cells in columns.items() if _says_something(name, cells)}
+    right = [name for name in filled if name not in ("job", "state", "where", "namespace")]
     # Without their namespaces, runs of the same name look the same.
     needed = {"namespace"} if len(set(columns["job"])) < len(rows) else set[str]()
     return table(
-        tuple(kept),
-        list(zip(*kept.values(), strict=True)),
+        tuple(filled),
+        list(zip(*filled.values(), strict=True)),
         right=right,
         unwrapped=("job", "state", "step", "cost", "ETA", "age"),
         styles=_STYLES,
@@ -90,16 +90,16 @@ def _says_something(name: str, cells: Sequence[str]) -> bool:
     return len(set(cells)) > 1 if name == "namespace" else set(cells) != {NOTHING}
 
 
-def _where(row: Row) -> str:
-    """Its flavors, or its place in the queue."""
+def _location(row: Row) -> str:
+    """Its flavors, or its position in the queue."""
     job = row.job
     if job.ended:
         return NOTHING
     if job.state == "waiting":
-        if not row.place:
+        if not row.position:
             return f"queue {job.queue}" if job.queue else NOTHING
-        place, of = row.place
-        return f"{ordinal(place)} of {of} in {job.queue}"
+        position, of = row.position
+        return f"{ordinal(position)} of {of} in {job.queue}"
     return ", ".join(job.flavors) or NOTHING
 
 

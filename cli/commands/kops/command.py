@@ -33,20 +33,20 @@ class Choice:
 
 
 def text(file: Path, choice: Choice) -> str:
-    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A UserError with a line for each mistake."""
+    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A UserError with a line for each problem."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "gpuRuntime"):
         raise UserError(f"{', '.join(unread)}: only Pulumi can read encrypted values; write them unencrypted")
     resolved = stack_config.load(file)
     config = resolved.config
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, resolved.fleet).kind
-    wrong = [
-        str(fault)
-        for fault in kops.find_problems(
+    problems = [
+        str(problem)
+        for problem in kops.find_problems(
             config.cluster, resolved.fleet.groups, runtime, image=choice.image, driver=choice.driver
         )
     ]
-    if wrong:
-        raise UserError(*wrong)
+    if problems:
+        raise UserError(*problems)
     return "---\n".join(_documents(resolved, runtime, choice))
 
 

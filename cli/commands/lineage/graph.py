@@ -26,14 +26,14 @@ class Node:
     kind: str
     """dataset or model; empty if it was not found."""
     name: str
-    where: str
+    location: str
     """The folder of its versions, VOLUME:/PATH; empty if the stack has none of its name."""
     version: str
     record: Mapping[str, Any] = field(default_factory=dict)
     """What it says of its origin, as the library's `lineage.py` documents."""
     commit: Mapping[str, Any] = field(default_factory=dict)
     """Of a dataset, without its provenance. `rollback`: the commit whose files it made the newest again."""
-    kept: bool = True
+    is_kept: bool = True
     """Whether the files of a dataset's version are still there."""
     problem: str = ""
     """Why nothing is known of it."""
@@ -47,7 +47,7 @@ class Node:
     @property
     def id(self) -> str:
         """Its identity in the graph."""
-        return f"{self.where or self.name}@{self.version}"
+        return f"{self.location or self.name}@{self.version}"
 
     @property
     def title(self) -> str:
@@ -123,14 +123,14 @@ def read(wanted: Sequence[VersionPath], volumes: Volumes, *, code: bool = False)
     """
     answers: dict[VersionPath, Node] = {}
     for volume in dict.fromkeys(each.volume for each in wanted):
-        asked = [each for each in wanted if each.volume == volume]
+        requested = [each for each in wanted if each.volume == volume]
         try:
             found = volumes.ask(
-                volume, [{"path": each.path, "reference": each.reference, "code": code} for each in asked]
+                volume, [{"path": each.path, "reference": each.reference, "code": code} for each in requested]
             )
-        except UserError as fault:
-            found = [{"problem": "; ".join(fault.lines)} for _ in asked]
-        answers.update({each: node(each, answer) for each, answer in zip(asked, found, strict=True)})
+        except UserError as error:
+            found = [{"problem": "; ".join(error.lines)} for _ in requested]
+        answers.update({each: node(each, answer) for each, answer in zip(requested, found, strict=True)})
     return [answers[each] for each in wanted]
 
 
@@ -144,7 +144,7 @@ def node(of: VersionPath, answer: Mapping[str, Any]) -> Node:
         record = commit.pop("provenance")
         if _is_rollback(before := record.get("rollback")):
             commit["rollback"], record = before["commit"], before["provenance"]
-        return Node(kind, of.name, of.folder, commit["version"], record, commit, kept=answer["kept"])
+        return Node(kind, of.name, of.folder, commit["version"], record, commit, is_kept=answer["kept"])
     more = {"code": answer.get("code", ""), "content": answer.get("content", {})}
     return Node(kind, of.name, of.folder, answer["version"], answer["lineage"], **more)
 

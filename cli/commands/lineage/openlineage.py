@@ -64,8 +64,8 @@ def _time(node: Node) -> str:
 
 
 def _job(node: Node) -> str:
-    named = [str(node.record[key]) for key in ("job", "pipeline", "stage") if node.record.get(key)]
-    return ".".join(named) or node.name
+    parts = [str(node.record[key]) for key in ("job", "pipeline", "stage") if node.record.get(key)]
+    return ".".join(parts) or node.name
 
 
 def _of_job(node: Node) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _of_run(record: Mapping[str, Any]) -> dict[str, Any]:
 def _dataset(node: Node, namespace: str) -> dict[str, Any]:
     what = {"datasetType": "MODEL" if node.kind == "model" else "FILE"}
     facets = _facets(version={"datasetVersion": node.version}, datasetType=what)
-    return {"namespace": namespace, "name": node.where.replace(":/", "/", 1) or node.name, "facets": facets}
+    return {"namespace": namespace, "name": node.location.replace(":/", "/", 1) or node.name, "facets": facets}
 
 
 def _written(node: Node) -> dict[str, Any]:

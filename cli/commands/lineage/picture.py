@@ -22,7 +22,7 @@ def svg(graph: Graph) -> str:
 
 
 def _box(node: Node) -> Box:
-    lines = [f"{node.kind} {node.where}".strip(), *record.lines(node)]
+    lines = [f"{node.kind} {node.location}".strip(), *record.lines(node)]
     most = _MOST_LINES if len(lines) > _MOST_LINES + 1 else len(lines)
     colors = _COLORS[node.kind if not node.problem else ""]
     return Box(node.id, lines[:most], node.inputs, colors, title=node.title, more=lines[most:])

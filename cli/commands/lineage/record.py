@@ -32,7 +32,7 @@ def _of_commit(node: Node) -> Iterator[str]:
     yield f"commit {commit['id'][:ID_DIGITS]}{about}"
     if before := commit.get("rollback"):
         yield f"rolled back to commit {before[:ID_DIGITS]}"
-    if not node.kept:
+    if not node.is_kept:
         yield "its files were deleted by the retention"
 
 

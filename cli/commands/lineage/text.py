@@ -33,7 +33,7 @@ def _below(branch: Tree, graph: Graph, one: str, shown: set[str]) -> None:
 
 
 def _label(node: Node, *, shown: bool) -> Text:
-    text = Text.assemble((node.title, "bold"), (f"  {node.kind} {node.where}".rstrip(), "dim"))
+    text = Text.assemble((node.title, "bold"), (f"  {node.kind} {node.location}".rstrip(), "dim"))
     if shown:
         return text.append("  (above)", "dim")
     for line in record.lines(node):
@@ -42,7 +42,7 @@ def _label(node: Node, *, shown: bool) -> Text:
 
 
 def plain(graph: Graph) -> dict[str, Any]:
-    """Every fact, for programs: `target` is the id of the version that was asked for."""
+    """Everything, for programs: `target` is the id of the version that was asked for."""
     return {"target": graph.target, "versions": [_plain(node) for node in graph]}
 
 
@@ -51,10 +51,10 @@ def _plain(node: Node) -> dict[str, Any]:
         ("id", node.id),
         ("kind", node.kind),
         ("name", node.name),
-        ("where", node.where),
+        ("where", node.location),
         ("version", node.version),
         ("inputs", list(node.inputs)),
         ("record", dict(node.record)),
     ]
-    of_dataset = {"commit": dict(node.commit), "kept": node.kept} if node.commit else {}
+    of_dataset = {"commit": dict(node.commit), "kept": node.is_kept} if node.commit else {}
     return {**dict(known), **of_dataset, **({"problem": node.problem} if node.problem else {})}

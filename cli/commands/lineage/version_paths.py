@@ -35,14 +35,14 @@ def from_argument(text: str, resolved: ResolvedStack) -> VersionPath:
     name, _, reference = text.partition("@")
     if isinstance(found := paths.parsed(name), VolumePath):
         return VersionPath(name, found.volume, found.path, reference)
-    named = [each for each in (_datasets(resolved).get(name), _models(resolved).get(name)) if each]
-    if len(named) > 1:
-        raise UserError(f"{name}: is a dataset and a workload; write {named[0].folder} or {named[1].folder}")
-    if not named:
+    candidates = [each for each in (_datasets(resolved).get(name), _models(resolved).get(name)) if each]
+    if len(candidates) > 1:
+        raise UserError(f"{name}: is a dataset and a workload; write {candidates[0].folder} or {candidates[1].folder}")
+    if not candidates:
         names = sorted({*_datasets(resolved), *_models(resolved)})
         have = f"choose one of {', '.join(names)}{did_you_mean(name, names)}, or" if names else "write"
         raise UserError(f"{name}: no model and no dataset has this name; {have} VOLUME:/PATH")
-    return VersionPath(named[0].name, named[0].volume, named[0].path, reference)
+    return VersionPath(candidates[0].name, candidates[0].volume, candidates[0].path, reference)
 
 
 def from_record(each: Mapping[str, Any], resolved: ResolvedStack) -> VersionPath | None:

@@ -21,7 +21,7 @@ Request = Mapping[str, Any]
 class Volumes(Protocol):
     """What answers requests; see the library's `provenance.py`."""
 
-    def ask(self, volume: str, asked: Sequence[Request]) -> list[dict[str, Any]]:
+    def ask(self, volume: str, requests: Sequence[Request]) -> list[dict[str, Any]]:
         """The answers. A UserError if the volume cannot be mounted."""
 
 
@@ -41,7 +41,7 @@ class Pods:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def ask(self, volume: str, asked: Sequence[Request]) -> list[dict[str, Any]]:
+    def ask(self, volume: str, requests: Sequence[Request]) -> list[dict[str, Any]]:
         """The answers of the volume's pod."""
         if volume not in self._running:
             env = {remote.LIBRARY: remote.library()}
@@ -49,5 +49,5 @@ class Pods:
             about = self._stack.enter_context(temporary_pod.running(self._api, pod))["metadata"]
             self._running[volume] = f"{temporary_pod.pods_of(about['namespace'])}/{about['name']}"
         program = Exec(self._api, self._running[volume], remote.command("tensorplane.provenance", volume_pod.ROOT))
-        program.write(json.dumps(asked).encode() + b"\n")
+        program.write(json.dumps(requests).encode() + b"\n")
         return list(json.loads(program.finish()))

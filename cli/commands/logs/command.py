@@ -24,14 +24,14 @@ def run(access: Access, job: str, options: LogsOptions, console: Console, *, fol
     else:
         why = access.command(f"why {job_set['metadata']['name']}")
         # Kept lines are read by a pod, which members of teams may not create.
-        show(access.api, job_set, options, console, why, reads_kept=not access.team)
+        show(access.api, job_set, options, console, why, reads_deleted=not access.team)
 
 
 def show(
-    api: Kube, job_set: Object, options: LogsOptions, console: Console, why: str, *, reads_kept: bool = True
+    api: Kube, job_set: Object, options: LogsOptions, console: Console, why: str, *, reads_deleted: bool = True
 ) -> None:
-    """The lines that there are, with `reads_kept` of deleted pods too if the job has kept them. UserError if there are
-    none.
+    """The lines that there are, with `reads_deleted` of deleted pods too if the job has kept them. UserError if there
+    are none.
 
     `why`: the command that explains the job.
     """
@@ -40,7 +40,7 @@ def show(
     started = [pod for pod in pods.chosen(there, options) if pods.has_started(pod)]
     sources = () if options.previous else map(pods.source, started)
     found = {source.role_and_index: source.read(api, options.query) for source in sources}
-    if not found and reads_kept:
+    if not found and reads_deleted:
         found = deleted_pods.lines(api, job_set, options)
     if not found:
         raise UserError(messages.nothing(job_set, there, options, why))

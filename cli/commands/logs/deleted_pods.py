@@ -44,18 +44,18 @@ def lines(api: Kube, job_set: Object, options: LogsOptions) -> dict[tuple[str, i
     folder, _, name = run.rpartition("/")
     starts: dict[tuple[str, int], dict[int, list[str]]] = {}
     for file, text in _read(_printed(api, job_set, f"{folder}/logs/{name}")):
-        if (found := _FILE.fullmatch(file)) and _is_chosen(place := (found[1], int(found[2])), options):
-            starts.setdefault(place, {})[int(found[3])] = text.splitlines()[-(options.tail or 0) :]
+        if (found := _FILE.fullmatch(file)) and _is_chosen(member := (found[1], int(found[2])), options):
+            starts.setdefault(member, {})[int(found[3])] = text.splitlines()[-(options.tail or 0) :]
     wanted = 2 if options.previous else 1
     return {
-        place: of_start[sorted(of_start)[-wanted]]
-        for place, of_start in sorted(starts.items())
+        member: of_start[sorted(of_start)[-wanted]]
+        for member, of_start in sorted(starts.items())
         if len(of_start) >= wanted
     }
 
 
-def _is_chosen(place: tuple[str, int], options: LogsOptions) -> bool:
-    return options.role in (None, place[0]) and options.index in (None, place[1])
+def _is_chosen(member: tuple[str, int], options: LogsOptions) -> bool:
+    return options.role in (None, member[0]) and options.index in (None, member[1])
 
 
 def _read(printed: str) -> Iterator[tuple[str, str]]:

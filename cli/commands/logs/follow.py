@@ -64,14 +64,14 @@ class Followed:
         self._threads: dict[tuple[str, str], threading.Thread] = {}
         self._came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
         self._prefixes = lines.Prefixes(0)
-        self._told: set[tuple[str, int]] = set()
+        self._printed: set[tuple[str, int]] = set()
 
-    def tell(self, said: Mapping[tuple[str, int], str]) -> None:
-        """Prints what was said without a pod, once by place, with the lines that come."""
-        for place, text in said.items():
-            if place not in self._told:
-                self._told.add(place)
-                self._came.put((place, text))
+    def tell(self, of_members: Mapping[tuple[str, int], str]) -> None:
+        """Prints messages that no pod printed, once by member, with the lines that come."""
+        for member, text in of_members.items():
+            if member not in self._printed:
+                self._printed.add(member)
+                self._came.put((member, text))
 
     def go_on(self, started: Iterable[Source], wide: int) -> None:
         """Follows those that are not followed yet, and prints what comes for a moment. `wide`: of the prefixes."""
@@ -97,7 +97,7 @@ class Followed:
         end = time.monotonic() + seconds
         while True:
             try:
-                place, text = self._came.get(timeout=max(0.0, end - time.monotonic()))
+                member, text = self._came.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
-            self._console.print(self._prefixes.line(place, text), soft_wrap=True)
+            self._console.print(self._prefixes.line(member, text), soft_wrap=True)

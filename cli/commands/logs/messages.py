@@ -1,4 +1,4 @@
-"""What is said of a job around its lines: why it failed, why there are no lines."""
+"""What is said of a job beside its lines: why it failed, why there are no lines."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from cli.pipelines.workflow import said_by_argo
+from cli.pipelines.workflow import is_of_argo
 from cli.training_jobs.jobset_api import role_and_index
 from core.errors import UserError
 from core.kube import Kube
@@ -94,4 +94,4 @@ class Source:
         return {**query, **({"container": self.container} if self.container else {})}
 
     def _is_shown(self, line: str) -> bool:
-        return not (self.of_argo and said_by_argo(line))
+        return not (self.of_argo and is_of_argo(line))

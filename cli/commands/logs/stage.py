@@ -123,7 +123,7 @@ def follow(access: Access, stage: Stage, options: LogsOptions, console: Console)
         stage = Stage(run, stage.name)
         ended = stage.ended
         all_pods = of_pipelines.of(access.api, run, stage.name)
-        # A part that nobody has worked on yet is no mistake in --index.
+        # A part that nobody has worked on yet is no problem of --index.
         chosen = [one for one in all_pods if _matches(one.role_and_index, options)]
         step_messages = workflow.step_messages(run, stage.name)
         followed.tell(
@@ -191,7 +191,7 @@ def _print_reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) 
     if status.why:
         console.print(Text(f"{stage.title}: {status.why}", style="bold red"), soft_wrap=True)
     for line in failures.first_failure(one.without_executor for one in _latest_tries(chosen, LogsOptions())):
-        if not workflow.said_by_argo(line.strip()):
+        if not workflow.is_of_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
 
 
@@ -211,6 +211,6 @@ def _why_no_lines(access: Access, stage: Stage, options: LogsOptions, all_pods: 
     if stage.status is None:
         return f"{stage.title}: has not begun, so it has no pods; {look}"
     if not all_pods and stage.status.state in workflow.ENDS:
-        kept_by = "jobs with `checkpoints` and a Python command keep their logs"
-        return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {kept_by}"
+        keepers = "jobs with `checkpoints` and a Python command keep their logs"
+        return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {keepers}"
     return f"{stage.title}: {none_of(len(all_pods), 'pod')} started; {look}"

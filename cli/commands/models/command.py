@@ -135,8 +135,8 @@ def render(rows: Sequence[Row]) -> RenderableType:
         "p99": [latency(row.traffic.p99_ms if row.traffic else None) for row in rows],
     }
     shown = {name: [cell or NOTHING for cell in cells] for name, cells in columns.items()}
-    kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
-    cells = list(zip(*kept.values(), strict=True))
+    filled = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
+    cells = list(zip(*filled.values(), strict=True))
     # Of a version that cannot be loaded, the reason may be long.
     short = (
         ("versions",)
@@ -144,7 +144,7 @@ def render(rows: Sequence[Row]) -> RenderableType:
         else ()
     )
     unwrapped, narrow = (*_NUMBERS, *short, "labels", "traffic"), any(row.shares for row in rows)
-    return table(tuple(kept), cells, right=_NUMBERS, unwrapped=unwrapped, least=_LEAST, narrow=narrow)
+    return table(tuple(filled), cells, right=_NUMBERS, unwrapped=unwrapped, least=_LEAST, narrow=narrow)
 
 
 def decisions(rows: Sequence[Row]) -> list[str]:

@@ -57,7 +57,7 @@ class Comparison:
             before,
             after,
             # Of a stack whose file is gone, only an earlier commit can acknowledge what is lost.
-            asked=Acknowledged.of(one.settings) if one else Acknowledged(),
+            acknowledged=Acknowledged.of(one.settings) if one else Acknowledged(),
             stand_ins=one.stand_ins if one else {},
             removed=self.after is None,
         )
@@ -71,28 +71,29 @@ def report(
     before: Streamed,
     after: Streamed,
     *,
-    asked: Acknowledged,
+    acknowledged: Acknowledged,
     stand_ins: Mapping[str, str] = MappingProxyType({}),
     removed: bool = False,
 ) -> Report:
     """What the graph of `after` changes in that of `before`, the preview of the merge base `commit`.
 
-    `asked`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only provider,
-    and why. `removed`: whether the branch has no file of the stack, so that only an earlier one can acknowledge losses.
+    `acknowledged`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only
+    provider, and why. `removed`: whether the branch has no file of the stack, so that only an earlier one can
+    acknowledge losses.
     """
     alone = events.report(name, after.events, failed=after.failed)
     warnings = []
     if before.failed:
-        reason = before.explained(events.report(name, before.events, failed=True)).faults or ("it says nothing",)
+        reason = before.explained(events.report(name, before.events, failed=True)).errors or ("it says nothing",)
         warnings.append(f"the preview of commit {commit} failed ({reason[0]}), so everything is shown as new")
-    # A graph that ends with a fault lacks resources, which would look deleted.
-    whole = not (before.failed or (after.failed and alone.faults))
+    # A graph that ends with an error lacks resources, which would look deleted.
+    whole = not (before.failed or (after.failed and alone.errors))
     steps = graphs.steps(before.events if whole else (), after.events, replaces, follows)
     streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
     if removed:
-        asked = replace(asked, removed=True)
-    at_risk = find_risks(list_planned(streamed), asked)
+        acknowledged = replace(acknowledged, removed=True)
+    at_risk = find_risks(list_planned(streamed), acknowledged)
     return after.explained(
         replace(
             found,
@@ -120,13 +121,15 @@ def _refused(steps: Sequence[graphs.Step]) -> Iterator[Risk]:
 def replaces(token: str, path: str) -> bool:
     """Whether the change of a property replaces a node group's resource, as its cloud documents it."""
     clouds = (kind.effects for kind in ClusterArgs.kinds() if kind.effects)
-    return any(token == cloud.node_pool and re.match(cloud.replaced, path) for cloud in clouds)
+    return any(token == cloud.node_group and re.match(cloud.replaced, path) for cloud in clouds)
 
 
 def follows(parent: str, child: str) -> str:
     """The property with which a child of a node group's resource is replaced with it; empty for one that stays."""
     clouds = (kind.effects for kind in ClusterArgs.kinds() if kind.effects)
-    return next((cloud.of_pool[child] for cloud in clouds if cloud.node_pool == parent and child in cloud.of_pool), "")
+    return next(
+        (cloud.of_group[child] for cloud in clouds if cloud.node_group == parent and child in cloud.of_group), ""
+    )
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cli.commands.preview import occupants
 from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Facts, Report
+from cli.commands.preview.report import OURS, Outputs, Report
 from cli.output import aggregated
 from cli.output.numbers import cost
 from cli.output.texts import first
@@ -21,8 +21,8 @@ def storage_note(report: Report) -> str:
         return ""
     rise = sum(after - before for _, before, after in changes)
     together = f"{abs(rise):,.12g} GiB {'more' if rise > 0 else 'less'}" if rise else "as much as before"
-    named = [f"{name} {before:,.12g} → {after:,.12g} GiB" for name, before, after in changes]
-    return f"without storage, of which volumes request {together} ({aggregated.names(named)})"
+    volumes = [f"{name} {before:,.12g} → {after:,.12g} GiB" for name, before, after in changes]
+    return f"without storage, of which volumes request {together} ({aggregated.names(volumes)})"
 
 
 def _changes(report: Report) -> Iterator[tuple[str, float, float]]:
@@ -52,17 +52,17 @@ def price_note(report: Report) -> str:
     return " ".join([_ESTIMATES, *(f"{_BASES[spot]}: {'; '.join(_dated(by))}." for spot, by in found.items() if by)])
 
 
-def basis(old: Facts, new: Facts) -> str:
+def basis(old: Outputs, new: Outputs) -> str:
     """`spot`, if a node group's price is one before or after the update, or what it changes to; else empty."""
     words = ["spot" if group["spot"] else "on demand" for group in (old, new) if group]
     return "" if "spot" not in words else " → ".join(dict.fromkeys(words))
 
 
-def _is_priced(group: Facts) -> bool:
+def _is_priced(group: Outputs) -> bool:
     return group.get("machine") is not None and group.get("hourlyUsdMax") is not None
 
 
-def _date(group: Facts) -> str:
+def _date(group: Outputs) -> str:
     return (group.get("cost") or {}).get("date") or _NO_DATE
 
 
@@ -79,18 +79,18 @@ def training_shares(report: Report) -> Iterator[str]:
             yield _line(name, groups, int(new.get("gpus") or 0))
 
 
-def _line(name: str, groups: dict[str, Facts], gpus: int) -> str:
+def _line(name: str, groups: dict[str, Outputs], gpus: int) -> str:
     each = {group: found["hourlyUsdMax"] / found["maxNodes"] for group, found in groups.items()}
     spot = {group: " (spot)" if found["spot"] else "" for group, found in groups.items()}
     prices = ", ".join(f"{group} ${cost(price)}{spot[group]}" for group, price in each.items())
-    said = f"{name}: its share of its nodes, which cost per hour and node: {prices}"
+    text = f"{name}: its share of its nodes, which cost per hour and node: {prices}"
     if not gpus:
-        return said
+        return text
     nodes = {group: -(-gpus // _per_node(found)) for group, found in groups.items()}
     cheapest = min(nodes, key=lambda group: nodes[group] * each[group])
     least = cost(nodes[cheapest] * each[cheapest])
-    return f"{said}; while nothing else runs there, it costs at least ${least} ({number_of(nodes[cheapest], 'node')})"
+    return f"{text}; while nothing else runs there, it costs at least ${least} ({number_of(nodes[cheapest], 'node')})"
 
 
-def _per_node(group: Facts) -> int:
+def _per_node(group: Outputs) -> int:
     return int(group["gpusMax"] + group["tpusMax"]) // int(group["maxNodes"]) or 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cli.commands.preview.report import OURS, Facts, Report
+from cli.commands.preview.report import OURS, Outputs, Report
 from cli.output.texts import bold
 from components.base import outputs
 
-Place = tuple[str, str]
+Folder = tuple[str, str]
 """Volume, and folder on it."""
 
 
@@ -30,30 +30,30 @@ def lost(report: Report) -> Iterator[str]:
         )
 
 
-def _moved(report: Report) -> Iterator[tuple[str, Place, Place]]:
-    before, after = _places(report)
+def _moved(report: Report) -> Iterator[tuple[str, Folder, Folder]]:
+    before, after = _folders(report)
     for name, old in before.items():
         if (new := after.get(name)) and new != old:
             yield name, old, new
 
 
-def _gone(report: Report) -> Iterator[tuple[str, Place]]:
+def _gone(report: Report) -> Iterator[tuple[str, Folder]]:
     """Those whose volume stays; what happens to others is said of their volume."""
-    before, after = _places(report)
+    before, after = _folders(report)
     volumes = report.registered(outputs.VOLUME.removeprefix(OURS))
     for name, old in before.items():
         if name not in after and volumes[old[0]][1]:
             yield name, old
 
 
-def _places(report: Report) -> tuple[Mapping[str, Place], Mapping[str, Place]]:
+def _folders(report: Report) -> tuple[Mapping[str, Folder], Mapping[str, Folder]]:
     """Where datasets are before and after the update, by name."""
     volumes = report.registered(outputs.VOLUME.removeprefix(OURS))
     before, after = ({name: sides[index] for name, sides in volumes.items()} for index in range(2))
     return _on(before), _on(after)
 
 
-def _on(volumes: Mapping[str, Facts]) -> dict[str, Place]:
+def _on(volumes: Mapping[str, Outputs]) -> dict[str, Folder]:
     return {
         dataset: (volume, str(folder))
         for volume, registered in volumes.items()

@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.commands.preview import pods
 from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Facts
+from cli.commands.preview.report import OURS, Outputs
 from components.base import outputs
 from driver.runs.job_set import plain
 
@@ -21,7 +21,7 @@ Step = Mapping[str, Any]
 class Declared:
     """Collects step by step; the last step of each resource counts."""
 
-    components: dict[str, dict[str, tuple[Facts, Facts]]] = field(default_factory=dict)
+    components: dict[str, dict[str, tuple[Outputs, Outputs]]] = field(default_factory=dict)
     """By type and name: inputs before and after the update."""
     _pods: dict[tuple[str, str], list[Pods]] = field(default_factory=dict)
     _volumes: dict[str, dict[str, Resource]] = field(default_factory=dict)

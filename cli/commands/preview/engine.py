@@ -48,10 +48,10 @@ class Streamed:
 
     def explained(self, report: Report) -> Report:
         """The report with the reason of a failure before the engine ran, of which no event tells."""
-        told = report.faults or report.loses_data or any(verdict.messages for verdict in report.verdicts)
-        if not self.failed or told:
+        is_explained = report.errors or report.loses_data or any(result.messages for result in report.policy_results)
+        if not self.failed or is_explained:
             return report
-        return replace(report, faults=tuple(line.removeprefix("error: ") for line in self.complaints))
+        return replace(report, errors=tuple(line.removeprefix("error: ") for line in self.complaints))
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Preview:
             list_planned(streamed.events),
             Acknowledged.of(self.settings),
             export=self._state,
-            facts=lambda: ClusterVolumes.of(self.api, self.settings.namespace) if self.api else ClusterVolumes(),
+            cluster=lambda: ClusterVolumes.of(self.api, self.settings.namespace) if self.api else ClusterVolumes(),
         )
         found = replace(
             found,
@@ -100,17 +100,17 @@ class Preview:
         complaints: list[str] = []
         aside = threading.Thread(target=_listen, args=(child.stderr, complaints), daemon=True)
         aside.start()
-        seen = []
+        received = []
         try:
             for event in _events(child.stdout, complaints):
-                seen.append(event)
+                received.append(event)
                 watch(event)
             code = child.wait()
         except BaseException:
             children.end(child)
             raise
         aside.join()
-        return Streamed(seen, code != 0, tuple(complaints), tuple(notes))
+        return Streamed(received, code != 0, tuple(complaints), tuple(notes))
 
     def _state(self) -> dict[str, Any]:
         argv: list[str | Path] = [self.pulumi, "stack", "export", "--stack", self.settings.name]
@@ -163,7 +163,7 @@ def opened(stack: str, context: str, policies: Policies = Policies.RUN) -> Itera
 
 
 def _compare(settings: StackSettings, target: Target) -> None:
-    """Raises the faults that only the cluster reveals. The engine reports those of the settings."""
+    """Raises the problems that only the cluster reveals. The engine reports those of the settings."""
     file = settings.source()
     if target.cloud or stack_config.encrypted(file, "cluster", "namespace"):
         return

@@ -22,13 +22,13 @@ Event = Mapping[str, Any]
 _STACK = "pulumi:pulumi:Stack"
 # The CLI warns on each use of a plugin that it did not install; on an embedded machine that is every time.
 _NOISE = ("using pulumi-language-", "using pulumi-resource-")
-# The engine's prefix of faults that a provider finds in a resource's inputs.
+# The engine's prefix of problems that a provider finds in a resource's inputs.
 _PROBLEM = re.compile(r"^(\S+) resource '(.*?)' has a problem: ")
 _EMPTY = ("preview failed", "update failed")
 
 
 @dataclass
-class _Verdicts:
+class _Results:
     """Collects per policy: passing is one event per pack, and each violation an event of its own."""
 
     found: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def report(
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
     declared = Declared()
-    verdicts = _Verdicts()
+    results = _Results()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
     values: dict[str, Coverage] = {}
@@ -72,10 +72,10 @@ def report(
             declared.note(step["metadata"])
             packages.add(step["metadata"]["type"].partition(":")[0])
         elif policy := event.get("policyEvent"):
-            verdicts.violated(policy)
+            results.violated(policy)
         elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
             for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
-                verdicts.passed(_pack(summary), name)
+                results.passed(_pack(summary), name)
         elif not (diagnostic := event.get("diagnosticEvent")):
             continue
         elif found := Coverage.read(diagnostic["message"]):
@@ -99,8 +99,8 @@ def report(
         starts=declared.starts,
         admission=declared.admission,
         unprotected=tuple(declared.unprotected),
-        verdicts=verdicts.all(),
-        faults=tuple(dict.fromkeys(diagnostics["error"])),
+        policy_results=results.all(),
+        errors=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
         risks=tuple(Risk(line, stops=True) for line in dict.fromkeys(refused)),
         stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),

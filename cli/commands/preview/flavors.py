@@ -70,12 +70,12 @@ def _without(report: Report, flavor: Flavor) -> str:
     """Who takes GPUs of a flavor without a queue."""
     own = occupants.unqueued(report, flavor.name)
     what = f"{flavor.name} without a queue"
-    said = (
+    text = (
         f"Of this stack, {occupants.shortened(own)} may use {what}" if own else f"No workload of this stack uses {what}"
     )
     if not occupants.refused(report):
-        return said
-    return f"{said}, and its namespaces refuse other pods that try (ValidatingAdmissionPolicy)"
+        return text
+    return f"{text}, and its namespaces refuse other pods that try (ValidatingAdmissionPolicy)"
 
 
 def _renamed(report: Report) -> dict[str, str]:

@@ -37,8 +37,8 @@ def change(before: Sequence[str], after: Sequence[str]) -> str:
     if removed := _removed(before, after):
         return f". {bold('No gate any more')}: {removed}"
     weaker, stricter = (_ways(before, after, way) for way in ("weaker", "stricter"))
-    said = (("Weaker gate", weaker), ("Stricter gate", stricter))
-    found = [f"{bold(what)}: {', '.join(texts)}" for what, texts in said if texts]
+    both = (("Weaker gate", weaker), ("Stricter gate", stricter))
+    found = [f"{bold(what)}: {', '.join(texts)}" for what, texts in both if texts]
     return f". {'. '.join([*found, *_effects(after)])}" if found else ""
 
 
@@ -65,9 +65,9 @@ def _removed(before: Sequence[str], after: Sequence[str]) -> str:
     """Which versions get all requests without being tried; empty if a gate stays, or if the model is not served."""
     if has_gate(after) or not (has_gate(before) and after[0]):
         return ""
-    if named := _NAMED_VERSIONS.match(after[0]):
-        gets, it = ("gets", "it") if named["numbers"].isdecimal() else ("get", "them")
-        return f"{named[0]} {gets} all requests at once, even if the gate refused {it}"
+    if versions := _NAMED_VERSIONS.match(after[0]):
+        gets, it = ("gets", "it") if versions["numbers"].isdecimal() else ("get", "them")
+        return f"{versions[0]} {gets} all requests at once, even if the gate refused {it}"
     return (
         "the newest version gets all requests at once, even if the gate refused it, and each later one as soon as it is"
         " published, untried"

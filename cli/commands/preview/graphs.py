@@ -101,7 +101,7 @@ def states(events: Iterable[Event]) -> dict[str, Mapping[str, Any]]:
 
 
 def others(events: Iterable[Event]) -> Iterator[Event]:
-    """What a preview says besides its resources: verdicts and diagnostics."""
+    """What a preview says besides its resources: results of policies, and diagnostics."""
     return (event for event in events if _BEFORE not in event and _AFTER not in event)
 
 
@@ -119,11 +119,14 @@ def _step(
     if token.startswith(_KUBERNETES) and token != kinds.HELM_RELEASE:
         state = {**before, checkpoint.INPUTS: before}
         found = {
-            path: _named(kind) for path, kind in kubernetes_diff.diff(session, urn, state, after, []).detailed.items()
+            path: _kind_name(kind)
+            for path, kind in kubernetes_diff.diff(session, urn, state, after, []).detailed.items()
         }
     else:
         changes = cloud_diff.changes(before, after)
-        found = {path: _named(kind) + ("-replace" if replaces(token, path) else "") for path, kind in changes.items()}
+        found = {
+            path: _kind_name(kind) + ("-replace" if replaces(token, path) else "") for path, kind in changes.items()
+        }
     if not found:
         return Step(urn, "same", old, new, {})
     if token in _REPLACED:
@@ -132,7 +135,7 @@ def _step(
     return Step(urn, "replace" if replaced else "update", old, new, found)
 
 
-def _named(kind: str) -> str:
+def _kind_name(kind: str) -> str:
     """`UPDATE_REPLACE` as the engine writes it in events: `update-replace`."""
     change, _, replaces = kind.partition("_")
     return _KINDS[change] + ("-replace" if replaces else "")

@@ -43,12 +43,12 @@ class Block:
         """As Markdown of at most so many bytes: long items are shortened, so that more fit; the others are counted."""
         if _size(self.whole) <= limit:
             return self.whole
-        room = limit - _size(self._of([])) - _REST
-        share = max(room // len(self.items) - _BETWEEN, _LEAST)
+        left = limit - _size(self._of([])) - _REST
+        share = max(left // len(self.items) - _BETWEEN, _LEAST)
         fitting: list[str] = []
         for item in self.items:
             shown = _cut(item, share)
-            if (room := room - _size(shown) - _BETWEEN) < 0:
+            if (left := left - _size(shown) - _BETWEEN) < 0:
                 break
             fitting.append(shown)
         return self._of(fitting, len(self.items))

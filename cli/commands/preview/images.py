@@ -9,7 +9,7 @@ from itertools import chain
 
 from cli.commands.preview import property_path, rows
 from cli.commands.preview.kinds import KIND_NAMES
-from cli.commands.preview.report import OURS, Facts, Report
+from cli.commands.preview.report import OURS, Outputs, Report
 from cli.output.aggregated import Together, names
 from cli.output.texts import bold
 
@@ -57,7 +57,7 @@ def moved(report: Report) -> list[str]:
     found = [change for change in (*_changes(report), *_of_others(report)) if change.moves]
     found.sort(key=lambda change: change.moves != "another registry")
     return [
-        *_lines(found, (_equal, _from_to, _registries), _moved),
+        *_lines(found, (_group_key, _from_to, _registries), _moved),
         *_lines(_strangers(report), (_to_registry,), _stranger),
     ]
 
@@ -76,13 +76,13 @@ def _changes(report: Report) -> Iterator[_Change]:
             yield _Change(kind, name, image(before), image(after))
 
 
-def _components(report: Report) -> Iterator[tuple[str, str, Facts, Facts]]:
+def _components(report: Report) -> Iterator[tuple[str, str, Outputs, Outputs]]:
     for token, kind in KIND_NAMES.items():
         for name, (old, new) in sorted(report.registered(token.removeprefix(OURS)).items()):
             yield kind, name, old, new
 
 
-def _pairs(old: Facts, new: Facts) -> Iterator[tuple[object, object]]:
+def _pairs(old: Outputs, new: Outputs) -> Iterator[tuple[object, object]]:
     """The image before and after where it differs; of a pipeline, each new one and one in whose place it may be."""
     if old.get("image") != new.get("image"):
         yield old.get("image"), new.get("image")
@@ -96,13 +96,13 @@ def _pairs(old: Facts, new: Facts) -> Iterator[tuple[object, object]]:
 
 def _of_others(report: Report) -> Iterator[_Change]:
     """Of containers that no component names: of the platform, of a job's other containers, of the program's own."""
-    named = {(change.old.text, change.new.text) for change in _changes(report)}
+    others = {(change.old.text, change.new.text) for change in _changes(report)}
     for change in report.changes:
         kind = change.type.rpartition(":")[2]
         for each in change.properties if ":" in change.type else ():
             old, new = each.values
             is_image = each.path.endswith(".image") and old[:1] == new[:1] == '"' and not rows.is_derived(each)
-            if is_image and (old.strip('"'), new.strip('"')) not in named:
+            if is_image and (old.strip('"'), new.strip('"')) not in others:
                 yield _Change(kind, change.name, image(old.strip('"')), image(new.strip('"')))
 
 
@@ -121,7 +121,7 @@ def _strangers(report: Report) -> list[_Change]:
 Key = Callable[[_Change], tuple[object, ...]]
 
 
-def _equal(change: _Change) -> tuple[object, ...]:
+def _group_key(change: _Change) -> tuple[object, ...]:
     return change.kind, change.old, change.new
 
 

@@ -52,9 +52,9 @@ def _of_queues(report: Report) -> Iterator[str]:
                 found.setdefault(match["flavor"], []).append(f"{match['resource']} {before} → {after}")
         queue = max((q for q in report.registered("Queue") if change.name.endswith(f"-{q}")), key=len, default="")
         prefix = change.name.removesuffix(queue) if queue else ""
-        for flavor, said in found.items():
+        for flavor, amounts in found.items():
             nodes = flavor.removeprefix(prefix)
-            yield f"queue {bold(queue or change.name)}: on {nodes} nodes, guaranteed {', '.join(said)}"
+            yield f"queue {bold(queue or change.name)}: on {nodes} nodes, guaranteed {', '.join(amounts)}"
 
 
 def _of_namespaces(report: Report) -> Iterator[str]:

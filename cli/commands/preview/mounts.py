@@ -101,7 +101,7 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _line(move: Move) -> str:
     names = [bold(name) for name in dict.fromkeys(each.name for each in move.pods)]
     mount = "mounts" if len(names) == 1 else "mount"
-    said = f"{first(names, _MOST_NAMED)} {mount} volume {bold(move.new)} instead of {bold(move.old)}"
+    text = f"{first(names, _MOST_NAMED)} {mount} volume {bold(move.new)} instead of {bold(move.old)}"
     if not move.is_new:
-        return said
-    return f"{said}. {move.new} is new and starts {f'with {move.starts}' if move.starts else 'empty'}"
+        return text
+    return f"{text}. {move.new} is new and starts {f'with {move.starts}' if move.starts else 'empty'}"

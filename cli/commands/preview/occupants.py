@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Facts, Report
+from cli.commands.preview.report import OURS, Outputs, Report
 from cli.output.texts import first
 from components.admission import gpu_guard
 from components.base import outputs
@@ -32,21 +32,21 @@ def fate(report: Report, group: str) -> str:
     submitted = f"jobs that people submitted to queue {' or '.join(queues)}" if queues else ""
     if here:
         also = f"; so may {submitted}" if submitted else ""
-        said = [f"Of this stack, {shortened(here)} may run there{also}"]
+        sentences = [f"Of this stack, {shortened(here)} may run there{also}"]
     else:
         also = f"; {submitted} may" if submitted else ""
-        said = [f"No workload of this stack runs there{also}"]
+        sentences = [f"No workload of this stack runs there{also}"]
     if here or queues:
-        said.append(_again(report, group))
+        sentences.append(_again(report, group))
     if not _labels(report, group).get("gpusMax"):
-        said.append("Other pods start again elsewhere if a controller, such as a Deployment, has them")
+        sentences.append("Other pods start again elsewhere if a controller, such as a Deployment, has them")
     elif refused(report):
-        said.append("The stack's namespaces admit no other pods with GPUs")
+        sentences.append("The stack's namespaces admit no other pods with GPUs")
     else:
-        said.append(
+        sentences.append(
             "Pods without a queue may run there too; only a controller, such as a Deployment, starts them again"
         )
-    return ". ".join(said)
+    return ". ".join(sentences)
 
 
 def whose(report: Report, group: str) -> str:
@@ -79,9 +79,9 @@ def unqueued(report: Report, flavor: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def groups_of(report: Report) -> dict[str, dict[str, Facts]]:
+def groups_of(report: Report) -> dict[str, dict[str, Outputs]]:
     """The node groups on which the pods of each component may run after the update, by the component's title."""
-    found: dict[str, dict[str, Facts]] = {}
+    found: dict[str, dict[str, Outputs]] = {}
     for name, (_, group) in report.registered("NodeGroup").items():
         for title, queues in _candidates(report, group, before=False) if group else ():
             if _admitted(report, queues, group, before=False):
@@ -123,20 +123,20 @@ def flavor_of(report: Report, group: str) -> str:
     return _flavor(_labels(report, group))
 
 
-def _labels(report: Report, group: str) -> Facts:
+def _labels(report: Report, group: str) -> Outputs:
     old, new = report.registered("NodeGroup").get(group, ({}, {}))
     return old or new
 
 
-def _flavor(group: Facts) -> str:
+def _flavor(group: Outputs) -> str:
     return str((group.get("labels") or {}).get(FLAVOR, ""))
 
 
-def _flavors(queue: Facts) -> set[str]:
+def _flavors(queue: Outputs) -> set[str]:
     return {each["name"] for each in queue.get("kinds") or ()}
 
 
-def _admitted(report: Report, queues: Iterable[str], group: Facts, *, before: bool) -> bool:
+def _admitted(report: Report, queues: Iterable[str], group: Outputs, *, before: bool) -> bool:
     """Whether one of the queues may use the group's flavor. No queue stands for pods without one."""
     registered = report.registered("Queue")
     return any(
@@ -144,7 +144,7 @@ def _admitted(report: Report, queues: Iterable[str], group: Facts, *, before: bo
     )
 
 
-def _candidates(report: Report, group: Facts, *, before: bool) -> Iterator[tuple[str, set[str]]]:
+def _candidates(report: Report, group: Outputs, *, before: bool) -> Iterator[tuple[str, set[str]]]:
     """Workloads whose pods the nodes of a group may run, each with the queues of these pods, empty for none."""
     found: dict[str, set[str]] = {}
     has_gpus = bool(group.get("gpusMax") or group.get("tpusMax"))
@@ -156,7 +156,7 @@ def _candidates(report: Report, group: Facts, *, before: bool) -> Iterator[tuple
     yield from _unseen(report, has_gpus, before=before)
 
 
-def _runs(each: Pods, group: Facts) -> bool:
+def _runs(each: Pods, group: Outputs) -> bool:
     return bool(each.kind) and each.fits(group.get("labels") or {}, group.get("taints") or ())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-from cli.commands.preview.report import Facts, Report
+from cli.commands.preview.report import Outputs, Report
 from cli.output.escaping import visible
 from cli.output.numbers import count, span
 
@@ -45,7 +45,7 @@ class Layer:
     label: str
     boxes: tuple[Box, ...]
     hidden: int = 0
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    corners: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Top left corner of each box."""
 
 
@@ -105,13 +105,13 @@ def _layer(label: str, boxes: Sequence[Box]) -> Layer:
     return Layer(label, tuple(shown), len(ordered) - len(shown))
 
 
-def _box(name: str, both: tuple[Facts, Facts], detail: str, above: Sequence[str] = ()) -> Box:
+def _box(name: str, both: tuple[Outputs, Outputs], detail: str, above: Sequence[str] = ()) -> Box:
     old, new = both
     operation = "create" if not old else "delete" if not new else "same" if old == new else "update"
     return Box(name, detail, operation, tuple(above))
 
 
-def _uses(queue: tuple[Facts, Facts], group: tuple[Facts, Facts]) -> bool:
+def _uses(queue: tuple[Outputs, Outputs], group: tuple[Outputs, Outputs]) -> bool:
     """Whether the queue has quota on the group's accelerator; a queue of cores alone uses groups without one."""
     of_queue, of_group = queue[1] or queue[0], group[1] or group[0]
     labels: Mapping[str, str] = of_group.get("labels") or {}
@@ -123,48 +123,48 @@ def _changed(before: str, after: str) -> str:
     return " → ".join(dict.fromkeys(filter(None, (before, after))))
 
 
-def _nodes(both: tuple[Facts, Facts]) -> str:
+def _nodes(both: tuple[Outputs, Outputs]) -> str:
     numbers = _changed(*(span((group["minNodes"], group["maxNodes"])) if group else "" for group in both))
     machines = _changed(*(_machine(group) if group else "" for group in both))
     return f"{numbers} {_TIMES} {machines}" if machines else f"{numbers} nodes"
 
 
-def _machine(group: Facts) -> str:
+def _machine(group: Outputs) -> str:
     devices, most = group["gpusMax"] + group["tpusMax"], group["maxNodes"]
     return f"{int(devices // most)} {group['accelerator']}" if devices and most else group.get("machine") or ""
 
 
-def _quota(both: tuple[Facts, Facts]) -> str:
+def _quota(both: tuple[Outputs, Outputs]) -> str:
     old, new = (_of_quota(queue) if queue else "" for queue in both)
     return _changed(old, new)
 
 
-def _of_quota(queue: Facts) -> str:
+def _of_quota(queue: Outputs) -> str:
     gpus = count(queue.get("gpus", 0))
     return f"{queue['priority']}, {gpus} GPUs" if queue.get("gpus") else f"{queue['priority']}, no GPUs"
 
 
-def _pods(both: tuple[Facts, Facts]) -> str:
+def _pods(both: tuple[Outputs, Outputs]) -> str:
     return _changed(*(_of_pods(workload) if workload else "" for workload in both))
 
 
-def _of_pods(workload: Facts) -> str:
+def _of_pods(workload: Outputs) -> str:
     pods = workload.get("pods", workload.get("replicas", 1))
     text = f"{pods:g} pod{'' if pods == 1 else 's'}"
     return f"{text}, {workload['gpus']:g} GPUs" if workload.get("gpus") else text
 
 
-def _stages(both: tuple[Facts, Facts]) -> str:
+def _stages(both: tuple[Outputs, Outputs]) -> str:
     return _changed(*(_of_pipeline(pipeline) if pipeline else "" for pipeline in both))
 
 
-def _of_pipeline(pipeline: Facts) -> str:
+def _of_pipeline(pipeline: Outputs) -> str:
     number = len(pipeline["stages"])
     text = f"{number} stage{'' if number == 1 else 's'}"
     return f"{text}, {pipeline['gpus']:g} GPUs" if pipeline.get("gpus") else text
 
 
-def _size(both: tuple[Facts, Facts]) -> str:
+def _size(both: tuple[Outputs, Outputs]) -> str:
     old, new = (f"{volume['sizeGib']:g} GiB" if volume else "" for volume in both)
     return f"{_changed(old, new)}, {(both[1] or both[0])['backend']}"
 
@@ -177,19 +177,19 @@ def _placed(layers: Sequence[Layer]) -> int:
         for index, box in enumerate(layer.boxes):
             row, column = divmod(index, _PER_ROW)
             left = _MARGIN + _LABEL + column * (_BOX + _GAP)
-            layer.places[box.name] = (left, top + row * (_BOX_HEIGHT + _GAP))
+            layer.corners[box.name] = (left, top + row * (_BOX_HEIGHT + _GAP))
         rows = -(-total // _PER_ROW)
         top += rows * (_BOX_HEIGHT + _GAP) - _GAP + _LAYER_GAP
     return top - _LAYER_GAP
 
 
 def _edges(layers: Sequence[Layer]) -> Iterator[str]:
-    places = {layer.label: layer.places for layer in layers}
+    corners = {layer.label: layer.corners for layer in layers}
     for above, below in (("workloads", "queues"), ("queues", "node groups")):
         for box in next((layer.boxes for layer in layers if layer.label == below), ()):
             for name in box.above:
-                if name in places.get(above, {}):
-                    yield _edge(places[above][name], places[below][box.name])
+                if name in corners.get(above, {}):
+                    yield _edge(corners[above][name], corners[below][box.name])
 
 
 def _edge(start: tuple[int, int], end: tuple[int, int]) -> str:
@@ -199,10 +199,10 @@ def _edge(start: tuple[int, int], end: tuple[int, int]) -> str:
 
 
 def _drawn(layer: Layer) -> Iterator[str]:
-    _, top = next(iter(layer.places.values()))
+    _, top = next(iter(layer.corners.values()))
     yield f'<text x="{_MARGIN}" y="{top + _BOX_HEIGHT // 2 + 5}" fill="#57606a">{layer.label}</text>'
     for box in layer.boxes:
-        yield from _of_box(box, *layer.places[box.name])
+        yield from _of_box(box, *layer.corners[box.name])
     if layer.hidden:
         row, column = divmod(len(layer.boxes), _PER_ROW)
         left = _MARGIN + _LABEL + column * (_BOX + _GAP)

@@ -62,8 +62,8 @@ class Pods:
         return label in plain(self.spec.get("nodeSelector")) or label in str(affinity)
 
     def _selects(self, labels: Mapping[str, str]) -> bool:
-        asked = plain(self.spec.get("nodeSelector"))
-        by_name = all(labels.get(key) == value for key, value in asked.items() if key.startswith(_OF_NODES))
+        selector = plain(self.spec.get("nodeSelector"))
+        by_name = all(labels.get(key) == value for key, value in selector.items() if key.startswith(_OF_NODES))
         affinity = plain(plain(self.spec.get("affinity")).get("nodeAffinity"))
         required = plain(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
         terms = _items(required.get("nodeSelectorTerms"))

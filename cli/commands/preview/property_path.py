@@ -36,7 +36,7 @@ _WHOLE = 20_000
 """Characters of two values that are compared as they are, others by their digest."""
 BETWEEN = "\x1f"
 """Between two whole values."""
-_AROUND = 20
+_CONTEXT = 20
 """Characters that are shown of what is the same before and after a difference within long values."""
 
 
@@ -58,8 +58,8 @@ def find(value: Any, path: str) -> Any:
         else:
             quoted = step["quoted"]
             name = step["name"] if quoted is None else quoted.replace('\\"', '"')
-            named = (_by_name(value) or {}) if isinstance(value, list) else value
-            value = named.get(name, ABSENT) if isinstance(named, dict) else ABSENT
+            members = (_by_name(value) or {}) if isinstance(value, list) else value
+            value = members.get(name, ABSENT) if isinstance(members, dict) else ABSENT
     return value
 
 
@@ -133,10 +133,10 @@ def texts(old: Any, new: Any) -> tuple[str, str]:
 def excerpts(before: str, after: str) -> tuple[str, str]:
     """Two lines; of long ones, the part that differs."""
     same = _alike(before, after)
-    if before == after or same < _LIMIT - _AROUND or max(len(before), len(after)) <= _LIMIT:
+    if before == after or same < _LIMIT - _CONTEXT or max(len(before), len(after)) <= _LIMIT:
         return _cut(before), _cut(after)
     end = _alike(before[: same - 1 : -1], after[: same - 1 : -1])
-    first, second = (_excerpt(line, same - _AROUND, len(line) - end + _AROUND) for line in (before, after))
+    first, second = (_excerpt(line, same - _CONTEXT, len(line) - end + _CONTEXT) for line in (before, after))
     return first, second
 
 

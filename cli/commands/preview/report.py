@@ -1,4 +1,4 @@
-"""What a preview found: changes by property, policy verdicts, faults, and what the components register."""
+"""What a preview found: changes by property, policies' results, errors, and what the components register."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OPERATIONS = ("delete", "replace", "update", "create", "import", "refresh", "dis
 OURS = "tensorplane:index:"
 """The prefix of the types of the stack's own components."""
 
-Facts = Mapping[str, Any]
+Outputs = Mapping[str, Any]
 """The inputs of one component."""
-Components = Mapping[str, Mapping[str, tuple[Facts, Facts]]]
+Components = Mapping[str, Mapping[str, tuple[Outputs, Outputs]]]
 """By type and name of the stack's own components: deployed inputs, empty if new; new inputs, empty if deleted."""
 
 
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """The verdict of a policy; without messages, the stack complies."""
+    """The result of a policy; without messages, the stack complies."""
 
     policy: str
     pack: str
@@ -80,10 +80,10 @@ class Report:
     """Names of the ValidatingAdmissionPolicies that the stack has after the update."""
     unprotected: tuple[str, ...] = ()
     """Resources that the update no longer protects from deletion, as `Namespace vision`."""
-    verdicts: tuple[PolicyResult, ...] = ()
+    policy_results: tuple[PolicyResult, ...] = ()
     policy_changes: tuple[str, ...] = ()
     """What the change does to the policies by which it is judged, a line each; not known against a deployed state."""
-    faults: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     risks: tuple[Risk, ...] = ()
     """Data that the update deletes, replaces or leaves unprotected; what stops the update comes first."""
@@ -114,7 +114,7 @@ class Report:
     @property
     def refused(self) -> bool:
         """Whether a mandatory policy is violated."""
-        return any(verdict.messages and verdict.level == "mandatory" for verdict in self.verdicts)
+        return any(result.messages and result.level == "mandatory" for result in self.policy_results)
 
     @property
     def loses_data(self) -> bool:
@@ -147,6 +147,6 @@ class Report:
         """How many resources an operation would touch."""
         return len(self.of(operation))
 
-    def registered(self, component: str) -> Mapping[str, tuple[Facts, Facts]]:
+    def registered(self, component: str) -> Mapping[str, tuple[Outputs, Outputs]]:
         """The components of a type, such as `Queue`, by name: before and after the update."""
         return self.components.get(f"{OURS}{component}", {})

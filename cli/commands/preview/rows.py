@@ -180,12 +180,12 @@ def _rest(several: Iterable[Row], common: Set[str], count: int) -> Iterator[Row]
     found: dict[tuple[Property, ...], list[Row]] = {}
     for row in several:
         apart = [each for each in row.properties if each.path not in common]
-        told = {(each.old, each.new) for each in apart if not is_derived(each)}
-        telling = (each for each in apart if not is_derived(each) or (each.old, each.new) not in told)
+        changes = {(each.old, each.new) for each in apart if not is_derived(each)}
+        telling = (each for each in apart if not is_derived(each) or (each.old, each.new) not in changes)
         own = replace(row, properties=tuple(telling), like=count)
         found.setdefault(tuple(of_any(row.names[0], each) for each in own.properties), []).append(own)
-    for properties, equal in found.items():
-        yield equal[0] if len(equal) == 1 else replace(equal[0], names=_names(equal), properties=properties)
+    for properties, group in found.items():
+        yield group[0] if len(group) == 1 else replace(group[0], names=_names(group), properties=properties)
 
 
 def _names(several: Iterable[Row]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from cli.output.markdown import bullets, details, full_table
 
 CUT = "<!-- tensorplane: may be cut here -->"
 """A block. What is between two of these is whole; a comment without room for it leaves it out."""
-WHERE = "below, or in preview.md in the artifacts of the run"
+LOCATION = "below, or in preview.md in the artifacts of the run"
 _ROWS = 40
 """Of a list or table, those that no click has to open."""
 _BYTES = 12_000
@@ -56,7 +56,7 @@ def list_lines(report: Report, lines: Iterable[str]) -> Iterator[str]:
     """
     found = together(report, lines)
     shown = _shown(found)
-    rest = [f"{len(found) - shown:,} more lines: {WHERE}"] if len(found) > shown else []
+    rest = [f"{len(found) - shown:,} more lines: {LOCATION}"] if len(found) > shown else []
     yield bullets([*found[:shown], *rest])
     yield from _rest(found, bullets)
 
@@ -77,7 +77,7 @@ def tabled(
         found = aggregated.rarest_rows_first(found, report.names)
     yield full_table(headings, [*found[:shown], *last])
     if len(found) > shown:
-        yield f"{len(found) - shown:,} more rows: {WHERE}."
+        yield f"{len(found) - shown:,} more rows: {LOCATION}."
     yield from _rest(found, lambda several: full_table(headings, several))
 
 

@@ -26,9 +26,9 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, polic
     """
     try:
         found = _previewed(stack, context, base, console, policies)
-    except UserError as fault:
+    except UserError as error:
         # What the report says is what a reviewer sees: it must not be that of an earlier preview.
-        _write(file, render.markdown(Report(stack, faults=tuple(fault.lines), failed=True)))
+        _write(file, render.markdown(Report(stack, errors=tuple(error.lines), failed=True)))
         raise
     of_stack, of_stages = file.with_suffix(".svg"), file.with_name(f"{file.stem}-pipelines.svg")
     beside = {of_stack: picture.svg(found), of_stages: stages.svg(found)}
@@ -48,13 +48,13 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, polic
 
 
 def _previewed(stack: str, context: str, base: str, console: Console, policies: Policies) -> Report:
-    seen: set[str] = set()
+    urns: set[str] = set()
     with _opened(stack, context, base, policies) as preview, console.status(f"previewing {stack}") as status:
 
         def watch(event: Event) -> None:
             if step := event.get("resourcePreEvent"):
-                seen.add(step["metadata"]["urn"])
-                status.update(f"previewing {stack}: {len(seen)} resources")
+                urns.add(step["metadata"]["urn"])
+                status.update(f"previewing {stack}: {len(urns)} resources")
 
         return preview.run(watch)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cli.commands.preview.report import Facts, Report
+from cli.commands.preview.report import Outputs, Report
 from cli.output import dag
 from cli.output.dag import MARGIN, Box
 
@@ -14,12 +14,12 @@ _LOOKS = {
     "update": (("#fff8c5", "#9a6700"), "± "),
     "same": (("#f6f8fa", "#8c959f"), ""),
 }
-_NOTHING: Facts = {}
+_NOTHING: Outputs = {}
 _KEYS = {"directory": "the full names of folders, and names of files without their ending"}
 _HEADING, _BETWEEN = 30, 36
 
 
-def changing(report: Report) -> dict[str, tuple[Facts, Facts]]:
+def changing(report: Report) -> dict[str, tuple[Outputs, Outputs]]:
     """The pipelines that come, go, or have a stage that does or changes. Of versions that did not register their
     stages, only those that come and go are known."""
     found = report.registered("Pipeline").items()
@@ -38,13 +38,13 @@ def words(report: Report) -> list[str]:
     return [f"{name}: {', '.join(what)}{_again(old, new)}{_apart(old, new)}" for name, old, new, what in found]
 
 
-def _again(old: Facts, new: Facts) -> str:
+def _again(old: Outputs, new: Outputs) -> str:
     """What another program does in the next run."""
     works = bool(old and new) and old["program"] != new["program"]
     return "; its next run works on all inputs again, unless `reprocess` is `new`" if works else ""
 
 
-def _apart(old: Facts, new: Facts) -> str:
+def _apart(old: Outputs, new: Outputs) -> str:
     """What other keys do in the next run."""
     if not old or not new or _keys(old) == _keys(new):
         return ""
@@ -67,38 +67,38 @@ def svg(report: Report) -> str:
     return dag.document(title, lines, width, y - _BETWEEN + MARGIN)
 
 
-def changes(old: Facts, new: Facts) -> list[str]:
+def changes(old: Outputs, new: Outputs) -> list[str]:
     """What changes of a stage, in short words."""
     if not old or not new:
         return ["new"] if new else ["deleted"] if old else []
-    both = [(_flow(old), _flow(new)), (_asked(old), _asked(new))]
+    both = [(_flow(old), _flow(new)), (_requests(old), _requests(new))]
     return [*_program(old, new), *(f"{before} is now {after}" for before, after in both if before != after)]
 
 
-def _before(old: Facts, new: Facts) -> list[str]:
+def _before(old: Outputs, new: Outputs) -> list[str]:
     """What a stage was, as far as it changes."""
-    both = [(_flow(old), _flow(new)), (_asked(old), _asked(new))]
+    both = [(_flow(old), _flow(new)), (_requests(old), _requests(new))]
     return [*_program(old, new), *(f"before: {before}" for before, after in both if before != after)]
 
 
-def _program(old: Facts, new: Facts) -> list[str]:
+def _program(old: Outputs, new: Outputs) -> list[str]:
     program = ["another program"] if old["program"] != new["program"] else []
     return [*program, *(["other keys of its join"] if _keys(old) != _keys(new) else [])]
 
 
-def _keys(stage: Facts) -> Mapping[str, str]:
+def _keys(stage: Outputs) -> Mapping[str, str]:
     """What the parts of each input are joined by; empty where that is the name of files without their ending."""
     found: Mapping[str, str] = stage.get("keys") or {}
     return found
 
 
-def _names(both: tuple[Facts, Facts]) -> Sequence[str]:
+def _names(both: tuple[Outputs, Outputs]) -> Sequence[str]:
     """The stages after the update, and then those that go."""
     old, new = both
     return list(dict.fromkeys((*new.get("dag", ()), *old.get("dag", ()))))
 
 
-def _stages(both: tuple[Facts, Facts], stage: str) -> tuple[Facts, Facts]:
+def _stages(both: tuple[Outputs, Outputs], stage: str) -> tuple[Outputs, Outputs]:
     """A stage before and after the update."""
     old, new = both
     after = new.get("dag", {}).get(stage, _NOTHING)
@@ -107,25 +107,25 @@ def _stages(both: tuple[Facts, Facts], stage: str) -> tuple[Facts, Facts]:
     return before, after
 
 
-def _box(stage: str, both: tuple[Facts, Facts]) -> Box:
+def _box(stage: str, both: tuple[Outputs, Outputs]) -> Box:
     old, new = _stages(both, stage)
     found = changes(old, new)
     operation = "create" if not old else "delete" if not new else "update" if found else "same"
     colors, sign = _LOOKS[operation]
     shown = new or old
-    lines = [_flow(shown), _asked(shown), *(_before(old, new) if operation == "update" else ())]
+    lines = [_flow(shown), _requests(shown), *(_before(old, new) if operation == "update" else ())]
     return Box(stage, lines, shown["after"], colors, sign, dashed=operation == "delete")
 
 
-def _flow(stage: Facts) -> str:
+def _flow(stage: Outputs) -> str:
     return f"{', '.join(stage['reads'])} → {stage['writes']}"
 
 
-def _asked(stage: Facts) -> str:
+def _requests(stage: Outputs) -> str:
     return ", ".join(_of_pods(stage))
 
 
-def _of_pods(stage: Facts) -> Iterator[str]:
+def _of_pods(stage: Outputs) -> Iterator[str]:
     parallel = stage["parallel"]
     yield f"{parallel:g} pod{'' if parallel == 1 else 's'}"
     if stage["gpus"]:

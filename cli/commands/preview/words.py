@@ -7,7 +7,7 @@ from typing import Any
 
 from cli.commands.preview import cost_notes, gates, property_path
 from cli.commands.preview.kinds import KIND_NAMES
-from cli.commands.preview.report import OURS, Facts, Report
+from cli.commands.preview.report import OURS, Outputs, Report
 from cli.output.numbers import change
 from cli.output.texts import bold
 from components.base import outputs
@@ -28,9 +28,9 @@ _UNITS = {
     "trials": "trials",
     "version": "version",
 }
-"""Facts that a line names, by key."""
+"""Outputs that a line names, by key."""
 _SIZES = {"memoryGib": "memory", "sizeGib": "size"}
-"""Facts in GiB, as a line about their change names them."""
+"""Outputs in GiB, as a line about their change names them."""
 _OF_ALL_PODS = ("cpus", "gpus", "memoryGib")
 
 
@@ -41,20 +41,20 @@ def lines(report: Report) -> list[str]:
 
 def _of_kind(token: str, report: Report) -> Iterator[str]:
     found = sorted(report.registered(token.removeprefix(OURS)).items())
-    kind, described = KIND_NAMES[token], _DESCRIBED.get(token, _described)
+    kind, describe = KIND_NAMES[token], _DESCRIBERS.get(token, _describe)
     for name, (old, new) in found:
         if old and not new:
-            said = _ended(described(old, {}))
+            end = _ended(describe(old, {}))
             only_if = ", once it is no longer protected" if _protected(old) else ""
-            yield f"{kind} {bold(name)} is deleted{said}{only_if}{_renamed(token, old, found)}"
+            yield f"{kind} {bold(name)} is deleted{end}{only_if}{_renamed(token, old, found)}"
     for name, (old, new) in found:
         if new and not old:
-            yield f"new {kind} {bold(name)}{_ended(described({}, new))}"
-        elif old and new and old != new and (text := described(old, new)):
+            yield f"new {kind} {bold(name)}{_ended(describe({}, new))}"
+        elif old and new and old != new and (text := describe(old, new)):
             yield f"{kind} {bold(name)}: {text}"
 
 
-def _protected(old: Facts) -> bool:
+def _protected(old: Outputs) -> bool:
     return bool(old.get("retain") or old.get("protect"))
 
 
@@ -62,7 +62,7 @@ def _ended(text: str) -> str:
     return f": {text}" if text else ""
 
 
-def _renamed(token: str, old: Facts, found: list[tuple[str, tuple[Facts, Facts]]]) -> str:
+def _renamed(token: str, old: Outputs, found: list[tuple[str, tuple[Outputs, Outputs]]]) -> str:
     """A hint at a component with the same settings that comes, which a person may take for the same."""
     alike = [name for name, (before, after) in found if not before and after == old]
     if token != outputs.VOLUME or not alike:
@@ -70,11 +70,13 @@ def _renamed(token: str, old: Facts, found: list[tuple[str, tuple[Facts, Facts]]
     return f". New volume {alike[0]} has the same settings, but a rename does not move data"
 
 
-def _described(old: Facts, new: Facts) -> str:
-    """The facts that differ; of what comes or goes, all of them."""
+def _describe(old: Outputs, new: Outputs) -> str:
+    """The outputs that differ; of what comes or goes, all of them."""
     if not (old and new):
-        told = dict(_told(new or old))
-        return ", ".join(f"{_value(value)} {_UNITS[key]}" for key, value in told.items()) + _together(told, told)
+        amounts = dict(_amounts(new or old))
+        return ", ".join(f"{_value(value)} {_UNITS[key]}" for key, value in amounts.items()) + _together(
+            amounts, amounts
+        )
     keys = [key for key in _UNITS if old.get(key) != new.get(key)]
     changes = ", ".join(_from_to(key, _value(old.get(key)), _value(new.get(key))) for key in keys)
     return changes + _together(new, keys)
@@ -86,21 +88,21 @@ def _from_to(key: str, before: str, after: str) -> str:
     return f"{_UNITS[key]} {before} → {after}"
 
 
-def _training_job(old: Facts, new: Facts) -> str:
-    """The facts that differ, and that its queue has the quota for it: the stack refuses other jobs."""
-    said = _described(old, new)
+def _training_job(old: Outputs, new: Outputs) -> str:
+    """The outputs that differ, and that its queue has the quota for it: the stack refuses other jobs."""
+    text = _describe(old, new)
     more = [key for key in _OF_ALL_PODS if old and new and (new.get(key) or 0) > (old.get(key) or 0)]
-    return f"{said}; within the quota of queue {new['queue']}" if more and isinstance(new.get("queue"), str) else said
+    return f"{text}; within the quota of queue {new['queue']}" if more and isinstance(new.get("queue"), str) else text
 
 
-def _together(given: Facts, keys: Collection[str]) -> str:
+def _together(given: Outputs, keys: Collection[str]) -> str:
     """What the sums are of; empty without sums."""
     pods = given.get("pods")
     several = isinstance(pods, int | float) and pods > 1
     return f" (all {pods:g} pods together)" if several and any(key in keys for key in _OF_ALL_PODS) else ""
 
 
-def _told(given: Facts) -> Iterator[tuple[str, Any]]:
+def _amounts(given: Outputs) -> Iterator[tuple[str, Any]]:
     return ((key, given[key]) for key in _UNITS if isinstance(given.get(key), int | float) and given[key])
 
 
@@ -111,7 +113,7 @@ def _value(value: Any) -> str:
     return f"{value:,.12g}" if isinstance(value, int | float) else property_path.text(value).strip('"')
 
 
-def _node_group(old: Facts, new: Facts) -> str:
+def _node_group(old: Outputs, new: Outputs) -> str:
     """`4 more nodes at most (4 → 8): 32 more h100-80gb, +$220.16/h at most`."""
     parts = list(_nodes(old, new))
     before, after = (group.get("hourlyUsdMax") if group else 0.0 for group in (old, new))
@@ -123,7 +125,7 @@ def _node_group(old: Facts, new: Facts) -> str:
     return ", ".join(parts)
 
 
-def _nodes(old: Facts, new: Facts) -> Iterator[str]:
+def _nodes(old: Outputs, new: Outputs) -> Iterator[str]:
     if not (old and new):
         group, sign = (new, "more") if new else (old, "fewer")
         yield f"{number_of(int(group['maxNodes']), f'{sign} node')} at most ({_machine(group)})"
@@ -134,22 +136,22 @@ def _nodes(old: Facts, new: Facts) -> Iterator[str]:
         before, after = int(old[key]), int(new[key])
         if before != after:
             rise = "more" if after > before else "fewer"
-            yield f"{number_of(abs(after - before), f'{rise} {_card(new)}node')} {word} ({before} → {after})"
+            yield f"{number_of(abs(after - before), f'{rise} {_accelerator(new)}node')} {word} ({before} → {after})"
     if old["spot"] != new["spot"]:
         yield "on spot nodes, which the cloud can take back" if new["spot"] else "no longer on spot nodes"
 
 
-def _card(group: Facts) -> str:
+def _accelerator(group: Outputs) -> str:
     return "" if group["accelerator"] == "none" else f"{group['accelerator']} "
 
 
-def _machine(group: Facts) -> str:
+def _machine(group: Outputs) -> str:
     count, nodes = group["gpusMax"] + group["tpusMax"], group["maxNodes"]
     each = f"{int(count // nodes)} {group['accelerator']} each" if nodes and count else ""
     return ", ".join(filter(None, (group.get("machine") or "", each))) or "any machine"
 
 
-def _queue(old: Facts, new: Facts) -> str:
+def _queue(old: Outputs, new: Outputs) -> str:
     most = {flavor["name"]: flavor["max"] for flavor in (new or old).get("machines", ())}
     parts = []
     for key in ("guaranteed", "borrowable"):
@@ -170,7 +172,7 @@ def _queue(old: Facts, new: Facts) -> str:
     return ", ".join(parts)
 
 
-def _flavors(old: Facts, new: Facts, key: str) -> Iterator[tuple[str, float, float]]:
+def _flavors(old: Outputs, new: Outputs, key: str) -> Iterator[tuple[str, float, float]]:
     """Flavors of which a queue has more or less GPUs than before."""
     counts = [{one["name"]: float(one[key]) for one in queue.get("kinds", ())} for queue in (old, new)]
     gpus = {one["name"] for queue in (old, new) for one in queue.get("machines", ()) if one["gpus"]}
@@ -180,21 +182,21 @@ def _flavors(old: Facts, new: Facts, key: str) -> Iterator[tuple[str, float, flo
             yield flavor, before, after
 
 
-def _server(old: Facts, new: Facts) -> str:
+def _server(old: Outputs, new: Outputs) -> str:
     serves: tuple[Mapping[str, str], ...] = tuple(server.get("serves") or {} for server in (old, new))
     parts = []
     for model in dict.fromkeys([*serves[0], *serves[1]]):
         before, after = (each.get(model, "").split("; ") for each in serves)
         less, more = ([part for part in one if part not in other] for one, other in ((before, after), (after, before)))
         if less or more:
-            said = " → ".join(filter(None, ("; ".join(less), "; ".join(more))))
+            both = " → ".join(filter(None, ("; ".join(less), "; ".join(more))))
             gated = ", which a new version must meet before it gets all requests" if gates.has_gate(more) else ""
-            parts.append(f"serves {model}: {said}{gated}{gates.change(before, after)}")
-    return "; ".join(filter(None, (*parts, _described(old, new))))
+            parts.append(f"serves {model}: {both}{gated}{gates.change(before, after)}")
+    return "; ".join(filter(None, (*parts, _describe(old, new))))
 
 
-def _volume(old: Facts, new: Facts) -> str:
-    parts = [_described(old, new)]
+def _volume(old: Outputs, new: Outputs) -> str:
+    parts = [_describe(old, new)]
     if old and new and old.get("retain") != new.get("retain"):
         later = "refuses its deletion" if new.get("retain") else "no longer refuses it: a later update may delete it"
         sides = " → ".join(str(bool(side.get("retain"))).lower() for side in (old, new))
@@ -202,7 +204,7 @@ def _volume(old: Facts, new: Facts) -> str:
     return ", ".join(filter(None, parts))
 
 
-_DESCRIBED: Mapping[str, Callable[[Any, Any], str]] = {
+_DESCRIBERS: Mapping[str, Callable[[Any, Any], str]] = {
     outputs.NODE_GROUP: _node_group,
     outputs.QUEUE: _queue,
     outputs.TRAINING_JOB: _training_job,

@@ -46,7 +46,7 @@ def _missing_parts(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
     for each in {each.id: each for each in inputs}.values():
         if each.problem:
             yield f"its input {each.title} is gone: {each.problem}"
-        elif not each.kept:
+        elif not each.is_kept:
             yield f"its input {each.title} is gone: the retention has deleted its files"
     for stream in section(record.get("data", {}), "streams"):
         yield f"it was trained on stream {stream}, whose records have no version"
@@ -59,8 +59,8 @@ def _no_job(node: Node) -> str:
     if not node.record.get("settings"):
         return "its settings are not recorded: no training job published it, or one of an older tensorplane"
     if stage := node.record.get("stage"):
-        where = f"stage {stage} of pipeline {node.record.get('pipeline')}"
-        return f"was trained in {where}, whose pods alone have its inputs; run the pipeline again"
+        owner = f"stage {stage} of pipeline {node.record.get('pipeline')}"
+        return f"was trained in {owner}, whose pods alone have its inputs; run the pipeline again"
     return ""
 
 
@@ -69,11 +69,11 @@ def _ambiguous(inputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     versions: dict[tuple[str, str], set[str]] = {}
     for each in inputs:
         if reference := each.get("reference"):
-            place = str(each.get("path") or each["dataset"])
-            versions.setdefault((place, reference), set()).add(each["version"])
-    for (place, reference), several in versions.items():
+            dataset = str(each.get("path") or each["dataset"])
+            versions.setdefault((dataset, reference), set()).add(each["version"])
+    for (dataset, reference), several in versions.items():
         if len(several) > 1:
-            name, found = place.rpartition("/")[2], ", ".join(sorted(each[:ID_DIGITS] for each in several))
+            name, found = dataset.rpartition("/")[2], ", ".join(sorted(each[:ID_DIGITS] for each in several))
             problem = f"was read as {len(several)} versions ({found}), and when each was read is not recorded"
             yield f"its input {name}@{reference} {problem}; let the program read a commit or a label"
 
@@ -115,14 +115,14 @@ def job(node: Node, folder: Path, *, built_here: bool) -> JobRequest:
 
 def _model(node: Node, settings: Mapping[str, Any]) -> Mapping[str, str]:
     """The folder of the job's model; for a program that named one itself, that of the version."""
-    volume, _, path = node.where.partition(":/")
+    volume, _, path = node.location.partition(":/")
     return settings.get("model") or {"volume": volume, "path": path}
 
 
 def reproduces(node: Node) -> dict[str, Any]:
     """What the job's pods need to know of the version; see the library's `lineage.py`."""
-    kept = {key: node.record[key] for key in ("run", "runSeed", "inputs") if key in node.record}
-    return {"model": node.where, "version": node.version, **kept}
+    decisive = {key: node.record[key] for key in ("run", "runSeed", "inputs") if key in node.record}
+    return {"model": node.location, "version": node.version, **decisive}
 
 
 def check_same(planned: Planned, node: Node) -> None:

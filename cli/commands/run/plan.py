@@ -68,7 +68,7 @@ def planned(
     publisher: str | None = None,
     reproduces: Mapping[str, Any] | None = None,
 ) -> Planned:
-    """The objects of a job on a stack. A UserError with every mistake in the job's settings, a line each.
+    """The objects of a job on a stack. A UserError with every problem in the job's settings, a line each.
 
     `attempt`: how often the same job is to run from the beginning. `publisher`: the run in whose name it publishes, by
     default its own. `reproduces`: of the model's version that the job makes again.
@@ -80,15 +80,15 @@ def planned(
     default = settings.default_image(found.config.cluster.images)
     image = image_of(job, settings, default, found)
     check_egress(job, settings, platform)
-    facts = facts_for(job, settings, found, platform, team=settings.team)
-    facts = dataclasses.replace(facts, publisher=publisher, reproduces=reproduces or {})
+    context = context_of(job, settings, found, platform, team=settings.team)
+    context = dataclasses.replace(context, publisher=publisher, reproduces=reproduces or {})
     pods = pod_sets.of(settings)
     gpus = sum(each.gpus for each in pods)
     team_checks.check_grace(job, platform, gpus)
     team_checks.check_gpus(job, platform, gpus)
     return Planned(
-        plan(settings, facts, image=image),
-        facts.namespace,
+        plan(settings, context, image=image),
+        context.namespace,
         sum(each.count for each in pods),
         gpus,
         cost.of(pods, found.fleet),
@@ -116,20 +116,20 @@ def check_egress(job: JobRequest, settings: JobSettings, platform: Platform) -> 
         raise UserError(f"{job.path_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
 
 
-def facts_for(
+def context_of(
     job: JobRequest, settings: JobSettings, found: ResolvedStack, platform: Platform, *, team: str | None = None
 ) -> JobContext:
     """The context in which a person's job is planned. `team`: the one that its settings name."""
-    facts = job_context(job.name, settings, found.platform, team=team)
-    facts = dataclasses.replace(facts, managed_by=jobset_api.CLI_MANAGER)
+    context = job_context(job.name, settings, found.platform, team=team)
+    context = dataclasses.replace(context, managed_by=jobset_api.CLI_MANAGER)
     if platform.team:
         # Members create no service accounts and no network policies: those of the namespace apply.
-        facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")
-    return facts
+        context = dataclasses.replace(context, namespace=platform.namespace, account="default")
+    return context
 
 
 def resolved(job: JobRequest, platform: Platform, attempt: int = 1) -> ResolvedStack:
-    """The stack with the job among its workloads. A UserError with every mistake in the job's settings."""
+    """The stack with the job among its workloads. A UserError with every problem in the job's settings."""
     if platform.team and not job.training.get("queue") and len(platform.queues) == 1:
         job = job.with_training(queue=platform.queues[0])
     if attempt > 1:
@@ -143,9 +143,9 @@ def _of_team(job: JobRequest, platform: Platform) -> ResolvedStack:
     try:
         found = _of_stack(job, platform)
     except UserError as others:
-        # What the team does not have is told once, as its members see it.
-        told = tuple(f"{place}: " for place in own)
-        raise UserError(*own.values(), *(line for line in others.lines if not line.startswith(told))) from None
+        # What the team does not have is reported once, as its members see it.
+        own_lines = tuple(f"{path}: " for path in own)
+        raise UserError(*own.values(), *(line for line in others.lines if not line.startswith(own_lines))) from None
     if own:
         raise UserError(*own.values())
     return found
@@ -163,11 +163,11 @@ def _of_stack(job: JobRequest, platform: Platform) -> ResolvedStack:
     try:
         return stack.load(dataclasses.replace(of_stack, tree=tree), job.folder)
     except pulumi.RunError as error:
-        raise UserError(*(_told(line, job) for line in str(error).splitlines())) from None
+        raise UserError(*(_for_submitter(line, job) for line in str(error).splitlines())) from None
 
 
-def _told(line: str, job: JobRequest) -> str:
-    """A fault's line, with the option that sets its key."""
+def _for_submitter(line: str, job: JobRequest) -> str:
+    """A problem's line, with the option that sets its key."""
     key, colon, rest = line.partition(": ")
     prefix = f"{stack_file.PROJECT}:workloads.{job.name}"
     if not colon or not key.startswith(prefix):

@@ -111,9 +111,9 @@ def job(
         settings.pop("script", None)
         # In images, Python is python3.
         settings["command"] = ["python3" if _PYTHON.fullmatch(command[0]) else command[0], *command[1:]]
-    named = name or (file.stem if file else _named(command))
-    settings = {**completed(named, _with(settings, given), team), "kind": "trainingJob"}
-    return JobRequest(named, settings, folder_of(file), file)
+    job_name = name or (file.stem if file else _name_of(command))
+    settings = {**completed(job_name, _with(settings, given), team), "kind": "trainingJob"}
+    return JobRequest(job_name, settings, folder_of(file), file)
 
 
 def completed(name: str, settings: Mapping[str, Any], team: str | None) -> dict[str, Any]:
@@ -206,13 +206,13 @@ def _volume(text: str) -> tuple[str, str | dict[str, Any] | None]:
 
 
 def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
+    name, sign, value = text.partition("=")
+    if not sign:
         raise UserError(f"--env: {text!r} has no value; write {text}=VALUE")
     return name, value
 
 
-def _named(command: Sequence[str]) -> str:
+def _name_of(command: Sequence[str]) -> str:
     """The name of the script that a command runs, else that of its program."""
     words = [word for word in command if not word.startswith("-")]
     stem = PurePosixPath(next((word for word in words if word.endswith(".py")), words[0] if words else "job")).stem
@@ -231,8 +231,8 @@ def with_outputs(name: str, settings: Mapping[str, Any], team: str | None) -> di
         found.setdefault("checkpoints", {"volume": volume})
         found.setdefault("tensorboard", {"volume": volume})
     for key in ("checkpoints", "tensorboard"):
-        if team and isinstance(place := found.get(key), Mapping):
-            found[key] = {"path": f"{below}{key}", **place}
+        if team and isinstance(location := found.get(key), Mapping):
+            found[key] = {"path": f"{below}{key}", **location}
     return found
 
 

@@ -49,7 +49,7 @@ class Plan(Protocol[_Made]):
     """Makes the objects of what is asked for."""
 
     def __call__(self, job: JobRequest, platform: Platform, attempt: int = 1) -> _Made:
-        """A UserError with every mistake, a line each. `attempt`: how often the same is to run from the beginning."""
+        """A UserError with every problem, a line each. `attempt`: how often the same is to run from the beginning."""
 
 
 @dataclass(frozen=True)

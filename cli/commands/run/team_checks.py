@@ -15,10 +15,10 @@ from stack_file.nearest import did_you_mean
 
 
 def problems(job: JobRequest, platform: Platform) -> dict[str, str]:
-    """A line for each mistake, by the place that it names. Remedies are those that a member has."""
+    """A line for each problem, by the path that it names. Remedies are those that a member has."""
     found: dict[str, str] = {}
-    for place, problem in _problems(job, platform):
-        found.setdefault(place, f"{place}: {problem}")
+    for path, problem in _problems(job, platform):
+        found.setdefault(path, f"{path}: {problem}")
     return found
 
 
@@ -27,12 +27,12 @@ def _problems(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
     queues = platform.queues
     if (queue := job.training.get("queue")) not in queues:
         what = f"{queue} is no queue of team {team}" if queue else "missing, and a team's jobs wait in a queue"
-        yield job.path_of("queue"), f"{what}; choose one of {_listed(queues)}"
+        yield job.path_of("queue"), f"{what}; choose one of {_choices(queues)}"
     volumes: Mapping[str, str] = section(section(section(tree, "teams"), team), "volumes")
     for name, mount in section(job.training, "volumes").items():
         is_read = isinstance(mount, Mapping) and mount.get("readOnly")
         if name not in volumes:
-            have = f"choose one of {_listed(volumes)}" if volumes else "run the job without it: the team has none"
+            have = f"choose one of {_choices(volumes)}" if volumes else "run the job without it: the team has none"
             yield job.path_of("volumes", name), f"{name} is no volume of team {team}; {have}"
         elif volumes[name] == "readOnly" and not is_read:
             remedy = "set readOnly: true" if job.file else f"mount it as {name}:/{name}:ro"
@@ -53,8 +53,8 @@ def check_gpus(job: JobRequest, platform: Platform, gpus: int) -> None:
     most = most_gpus(platform)
     if most is not None and gpus > most:
         what = f"the job needs {number_of(gpus, 'GPU')}, but team {platform.team} may hold {most}"
-        place = job.path_of("resources", "gpus")
-        raise UserError(f"{place}: {what}; ask for {most} or fewer in all pods together")
+        path = job.path_of("resources", "gpus")
+        raise UserError(f"{path}: {what}; ask for {most} or fewer in all pods together")
 
 
 def check_grace(job: JobRequest, platform: Platform, gpus: int) -> None:
@@ -79,7 +79,7 @@ def _publish(job: JobRequest, platform: Platform, volumes: Mapping[str, str]) ->
         # The check of the settings reports what is no name.
         return
     if server not in servers:
-        choose = f"choose one of {_listed(servers)}{did_you_mean(server, servers)}"
+        choose = f"choose one of {_choices(servers)}{did_you_mean(server, servers)}"
         remedy = choose if servers else "remove it: the team can publish to none"
         yield at, f"{server} is no model server that team {platform.team} may publish to; {remedy}"
     elif (volume := servers[server]["model"]["volume"]) not in section(job.training, "volumes"):
@@ -87,8 +87,8 @@ def _publish(job: JobRequest, platform: Platform, volumes: Mapping[str, str]) ->
         yield at, f"{server} serves from volume {volume}, which the job does not mount; {add}"
     elif not job.training.get("model"):
         writable = [name for name, access in volumes.items() if access == "readWrite"]
-        yield at, f"is {server}, but the job keeps no model; mount one of {_listed(writable)} writable"
+        yield at, f"is {server}, but the job keeps no model; mount one of {_choices(writable)} writable"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _choices(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"

@@ -109,16 +109,16 @@ class _Page(BaseHTTPRequestHandler):
         elif url.path == "/":
             self._send(200, "text/html; charset=utf-8", Path(__file__).with_name("page.html").read_bytes())
         elif url.path == "/state":
-            asked = parse_qs(url.query)
-            self._state(asked.get("run", [""])[0], asked.get("stage", [""])[0])
+            query = parse_qs(url.query)
+            self._state(query.get("run", [""])[0], query.get("stage", [""])[0])
         else:
             self._send(404, "text/plain", b"there is no such page")
 
     def _state(self, run: str, stage: str) -> None:
         try:
             status, found = 200, self.answer(run, stage)
-        except UserError as fault:
-            status, found = 502, {"error": str(fault)}
+        except UserError as error:
+            status, found = 502, {"error": str(error)}
         self._send(status, "application/json", json.dumps(found).encode())
 
     def _send(self, status: int, content_type: str, content: bytes) -> None:

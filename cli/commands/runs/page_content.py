@@ -11,16 +11,16 @@ from cli.output.dag import MARGIN, Box
 from cli.pipelines.details import Details, Stage
 from core.times import duration
 
-Fact = tuple[str, str]
+Property = tuple[str, str]
 """Label and text."""
 
 
-def stage_details(stage: Stage, found: Details, logs: str) -> list[Fact]:
+def stage_details(stage: Stage, found: Details, logs: str) -> list[Property]:
     """Everything of a stage. `logs`: the command that prints its logs."""
     return [(label, text) for label, text in (*_progress(stage, found), *_program(stage), ("Logs", logs)) if text]
 
 
-def _progress(stage: Stage, found: Details) -> Iterator[Fact]:
+def _progress(stage: Stage, found: Details) -> Iterator[Property]:
     run = stage.run
     yield "State", run.state
     yield "Why", run.why or why_not_begun(stage, found)
@@ -39,7 +39,7 @@ def _progress(stage: Stage, found: Details) -> Iterator[Fact]:
     yield "Cost", price(stage.cost.usd) if stage.cost.usd else unknown
 
 
-def _program(stage: Stage) -> Iterator[Fact]:
+def _program(stage: Stage) -> Iterator[Property]:
     about = stage.about
     yield "Image", about.image
     yield "Command", shlex.join(about.command)

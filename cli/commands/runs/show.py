@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.commands.runs.ask import Asker
-from cli.commands.runs.tables import STYLES, cells, counted_of, empty_joins, reasons
+from cli.commands.runs.tables import STYLES, cells, counts_of, empty_joins, reasons
 from cli.output.numbers import NOTHING, spent
 from cli.output.tables import table
 from cli.pipelines import workflow
@@ -39,7 +39,7 @@ def show(found: Details, access: Access, console: Console, now: datetime) -> Non
     """Prints a run."""
     console.print(Text(summary(found, now), style="bold"), soft_wrap=True)
     if found.stages:
-        counts = counted_of([stage.run for stage in found.stages])
+        counts = counts_of([stage.run for stage in found.stages])
         rows = [_row(stage, counts) for stage in found.stages]
         numbers = (*counts, "time", "ETA", "cost")
         headings = ("stage", "state", *numbers, "commit")

@@ -99,14 +99,14 @@ def cancel(run: str, stack: str, context: str) -> str:
         about = {"apiVersion": there["apiVersion"], "kind": "Workflow", "metadata": {"name": run}}
         # A manager of its own: it owns this field alone.
         access.api.apply(path, {**about, "spec": {"shutdown": "Terminate"}}, f"{MANAGER}-cancel")
-    told = [f"{run}: cancelled; results of parts that are done stay for the next run"]
+    lines = [f"{run}: cancelled; results of parts that are done stay for the next run"]
     if workflows.has_jobs(there):
         # Argo ends its own pods, and leaves what they have created.
         jobs = _jobs_of_ended(access, path, there)
     for job in jobs:
         cancel_job.delete(access, job)
-        told.append(f"{job['metadata']['name']}: {cancel_job.stopped(job)}")
-    return "\n".join(told)
+        lines.append(f"{job['metadata']['name']}: {cancel_job.stopped(job)}")
+    return "\n".join(lines)
 
 
 def _jobs_of_ended(access: Access, path: str, run: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -64,30 +64,30 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
 
 def newest(runs: Sequence[Run]) -> list[Run]:
     """The newest of each pipeline."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     found = []
     for run in runs:
-        seen[run.pipeline] = seen.get(run.pipeline, 0) + 1
-        if seen[run.pipeline] <= _MOST_RUNS:
+        counts[run.pipeline] = counts.get(run.pipeline, 0) + 1
+        if counts[run.pipeline] <= _MOST_RUNS:
             found.append(run)
     return found
 
 
 def plain(run: Run) -> dict[str, Any]:
-    """Every fact, for programs."""
+    """Everything, for programs."""
     stages = [{**asdict(stage), "began": stage.began and stage.began.isoformat()} for stage in run.stages]
     return {**asdict(run), "created": run.created and run.created.isoformat(), "stages": stages}
 
 
 def render(runs: Sequence[Run], now: datetime) -> RenderableType:
     """The table, in the terminal's width: a line for each stage that has begun."""
-    counts = counted_of([stage for run in runs for stage in run.stages])
+    counts = counts_of([stage for run in runs for stage in run.stages])
     rows = [row for run in runs for row in _rows(run, counts, now)]
     headings = ("run", "stage", "state", *counts, "time", "age")
     return table(headings, rows, right=(*counts, "time", "age"), styles=STYLES, least=("age", "parts", "time"))
 
 
-def counted_of(stages: Sequence[StageRun]) -> tuple[str, ...]:
+def counts_of(stages: Sequence[StageRun]) -> tuple[str, ...]:
     """What is counted of the parts of these stages: the headings of `cells`."""
     return (*_COUNTS, _LEFT_OUT) if any(stage.alone for stage in stages) else _COUNTS
 

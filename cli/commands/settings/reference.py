@@ -26,16 +26,16 @@ def pages() -> dict[str, str]:
     """The pages by name, the index first: a section per model, each before the models that it mentions."""
     known: _Known = {StackConfig: SettingsPath()}
     ordered = list(_models_below(StackConfig, known))
-    places = _distinct(known)
+    paths = _distinct(known)
     written: dict[str, list[str]] = {INDEX: []}
     for model in ordered:
         page = known[model].page
 
         def link(target: type[Model], _: SettingsPath, page: str = page) -> str:
             at = known[target].page
-            return f"[{values.kind(target) or 'settings'}]({'' if at == page else f'{at}.md'}#{places[target].anchor})"
+            return f"[{values.kind(target) or 'settings'}]({'' if at == page else f'{at}.md'}#{paths[target].anchor})"
 
-        written.setdefault(page, []).append(_section(model, places[model], link))
+        written.setdefault(page, []).append(_section(model, paths[model], link))
     return {page: "\n\n".join(sections) + "\n" for page, sections in written.items()}
 
 
@@ -43,9 +43,9 @@ def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
     """The model, then those that it is the first to mention, each with those below it."""
     mentioned: _Known = {}
 
-    def note(found: type[Model], place: SettingsPath) -> str:
+    def note(found: type[Model], path: SettingsPath) -> str:
         if found not in known:
-            mentioned[found] = known[found] = place
+            mentioned[found] = known[found] = path
         return ""
 
     for field in _fields(model):
@@ -56,19 +56,19 @@ def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
 
 
 def _distinct(known: _Known) -> Mapping[type[Model], SettingsPath]:
-    """The places, with a kind only at variants and where it distinguishes headings."""
-    sections = Counter(place.path for place in known.values())
+    """The paths, with a kind only at variants and where it distinguishes headings."""
+    sections = Counter(path.path for path in known.values())
     return {
-        model: place if values.kind(model) or sections[place.path] > 1 else place.of_kind("")
-        for model, place in known.items()
+        model: path if values.kind(model) or sections[path.path] > 1 else path.of_kind("")
+        for model, path in known.items()
     }
 
 
-def _section(model: type[Model], place: SettingsPath, link: values.Link) -> str:
-    title = [f"## {place.title}", _escaped(" ".join((model.__doc__ or "").split()))]
+def _section(model: type[Model], path: SettingsPath, link: values.Link) -> str:
+    title = [f"## {path.title}", _escaped(" ".join((model.__doc__ or "").split()))]
     rows, notes = ["| key | value | default | meaning |", "|---|---|---|---|"], []
     for field in _fields(model):
-        allowed = values.of(field.info, place, link)
+        allowed = values.of(field.info, path, link)
         summary, more = _summary(field.meaning)
         cells = (f"`{field.key}`", allowed.words, values.default(field.info), summary)
         rows.append(f"| {' | '.join(map(_escaped, cells))} |")

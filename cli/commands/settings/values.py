@@ -17,7 +17,7 @@ from workloads.pods import files as pods_files
 from workloads.training_job import settings as training_job_settings
 
 Link: TypeAlias = Callable[[type[Model], SettingsPath], str]
-"""Writes a link to a model that the settings mention at a place."""
+"""Writes a link to a model that the settings mention at a path."""
 
 _WORDS: tuple[tuple[Any, str], ...] = (
     (Name, "name"),
@@ -41,10 +41,10 @@ class Values:
     choices: tuple[str, ...] = ()
 
 
-def of(field: FieldInfo, place: SettingsPath, link: Link) -> Values:
+def of(field: FieldInfo, path: SettingsPath, link: Link) -> Values:
     """The allowed values of a field. Calls `link` for each model that it mentions."""
     # pydantic takes the outermost Annotated apart.
-    return _values(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, place, link)
+    return _values(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, path, link)
 
 
 def default(field: FieldInfo) -> str:
@@ -68,7 +68,7 @@ def kind(model: type[Model]) -> str:
     return str(get_args(model.model_fields["kind"].annotation)[0]) if "kind" in model.model_fields else ""
 
 
-def _values(annotation: Any, place: SettingsPath, link: Link) -> Values:
+def _values(annotation: Any, path: SettingsPath, link: Link) -> Values:
     for alias, word in _WORDS:
         if annotation == alias:
             return Values(word)
@@ -77,23 +77,23 @@ def _values(annotation: Any, place: SettingsPath, link: Link) -> Values:
         for allowed in args[1:]:
             if isinstance(allowed, OneOf):
                 return _one_of([f"`{value}`" for value in allowed.choices], "values")
-        inner = _values(args[0], place, link)
+        inner = _values(args[0], path, link)
         return Values(inner.words + _limits(args[0], args[1:]), inner.choices)
     if origin in (Union, types.UnionType):
-        options = [_values(option, place, link) for option in args if not _is_hidden(option)]
+        options = [_values(option, path, link) for option in args if not _is_hidden(option)]
         words = " or ".join(option.words for option in options).replace(" or kind ", " or ")
         return Values(words, sum((each.choices for each in options), ()))
     if origin is Literal:
         return _one_of([f"`{value}`" for value in args], "values")
     if origin in (list, tuple):
-        inner = _values(args[0], place, link)
+        inner = _values(args[0], path, link)
         return Values(f"list of {inner.words}", inner.choices)
     if origin is dict:
-        key = _values(args[0], place, link).words
-        inner = _values(args[1], place.below(f"<{key.split()[0].rstrip(',')}>"), link)
+        key = _values(args[0], path, link).words
+        inner = _values(args[1], path.below(f"<{key.split()[0].rstrip(',')}>"), link)
         return Values(f"map: {key} → {inner.words}", inner.choices)
     plain = _PLAIN.get(annotation)
-    return Values(plain) if plain else _models(annotation, place, link)
+    return Values(plain) if plain else _models(annotation, path, link)
 
 
 def _one_of(choices: Sequence[str], noun: str) -> Values:
@@ -108,11 +108,11 @@ def _is_hidden(option: Any) -> bool:
     return inner is types.NoneType or (get_origin(inner) or inner) is Produced
 
 
-def _models(model: type[Model], place: SettingsPath, link: Link) -> Values:
+def _models(model: type[Model], path: SettingsPath, link: Link) -> Values:
     if not (issubclass(model, Variant) and model.is_family):
-        at = place.of_kind(kind(model)) if kind(model) else place
+        at = path.of_kind(kind(model)) if kind(model) else path
         return Values(f"{'kind ' if kind(model) else ''}{link(model, at)}")
-    found = _one_of([link(each, place.of_kind(kind(each))) for each in model.variants.values()], "kinds")
+    found = _one_of([link(each, path.of_kind(kind(each))) for each in model.variants.values()], "kinds")
     return found if found.choices else Values(f"kind {found.words}")
 
 

@@ -80,7 +80,7 @@ def click_command(
 
 def _without(*given: tuple[str, object]) -> None:
     """A usage error if one of these is given: -f starts a sweep, and SWEEP is about one that was started."""
-    if wrong := [name for name, value in given if value]:
+    if unsuitable := [name for name, value in given if value]:
         raise click.UsageError(
-            f"{', '.join(wrong)}: -f starts a sweep, and SWEEP names one that was started; remove one of them"
+            f"{', '.join(unsuitable)}: -f starts a sweep, and SWEEP names one that was started; remove one of them"
         )

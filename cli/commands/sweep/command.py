@@ -30,7 +30,7 @@ def run(options: SubmitOptions, console: Console) -> None:
     if this is None:
         return
     _provide_image(this.access, this.planned.image)
-    submitted = submission.submit(this, _told, console)
+    submitted = submission.submit(this, _summary, console)
     if submitted.state == "finished":
         if found := follow.of_run(this.access, submitted.job_set):
             results.show(found, console)
@@ -48,7 +48,7 @@ def _provide_image(access: Access, image: str) -> None:
         sweep_image.provide(target.instance, image)
 
 
-def _told(planned: Planned, state: SubmitState) -> str:
+def _summary(planned: Planned, state: SubmitState) -> str:
     """What was submitted, and what it costs."""
     size = f"{number_of(planned.trials, 'trial')}, {planned.parallel} at once, {size_text(planned)}"
     what = {
@@ -63,11 +63,11 @@ def _told(planned: Planned, state: SubmitState) -> str:
 
 def publish_best(access: Access, sweep: str, server: str, console: Console) -> None:
     """Starts the job and follows it to its end. A UserError if the sweep has not ended, or if the job fails."""
-    kept = results.get_results(access, sweep)
-    trial = json.loads((kept["metadata"].get("annotations") or {}).get(TRIAL, "{}"))
+    stored = results.get_results(access, sweep)
+    trial = json.loads((stored["metadata"].get("annotations") or {}).get(TRIAL, "{}"))
     platform = Platform.of_team(access) if access.team else Platform.of_stack(access.stack)
-    found = results.read(json.loads(results.text_of(access, kept)))
-    job, best = publication_job(kept["metadata"]["labels"][NAME], found, trial, server, platform)
+    found = results.read(json.loads(results.text_of(access, stored)))
+    job, best = publication_job(stored["metadata"]["labels"][NAME], found, trial, server, platform)
     publication.publish(access, platform, job, best, console)
 
 

@@ -24,14 +24,14 @@ _STYLES = {"open": "", "complete": "green", "pruned": "dim", "failed": "red"}
 
 def until_end(access: Access, job_set: Object, console: Console) -> None:
     """Prints lines as the trials start and end. A UserError if the controller failed, or if the sweep is cancelled."""
-    told: dict[int, str] = {}
+    states: dict[int, str] = {}
     while True:
         # First the end, so that the results of an ended sweep are its last ones.
         current = access.api.get(jobset_api.path(job_set))
         if current is None or current["metadata"].get("deletionTimestamp"):
             raise UserError(f"{job_set['metadata']['name']}: was cancelled")
         ended, found = jobset_api.outcome(current), of_run(access, current)
-        for line in news(found, told) if found else ():
+        for line in news(found, states) if found else ():
             console.print(line)
         if ended == "failed":
             messages.reason(current, jobset_api.pods(access.api, current), console)
@@ -50,15 +50,15 @@ def of_run(access: Access, job_set: Object) -> Results | None:
     return results.read(json.loads(text)) if text else None
 
 
-def news(found: Results, told: dict[int, str]) -> Iterator[Text]:
-    """A line for each trial whose state is another than the one that was told, and notes it as told."""
+def news(found: Results, states: dict[int, str]) -> Iterator[Text]:
+    """A line for each trial whose state is another than the one in `states`, which gets it."""
     for trial in found.trials:
-        if trial.number not in told:
+        if trial.number not in states:
             yield Text(f"{trial.run}: starts with {results.values(trial)}")
-            told[trial.number] = "open"
-        if trial.state != told[trial.number]:
+            states[trial.number] = "open"
+        if trial.state != states[trial.number]:
             yield Text(f"{trial.run}: {_end(trial, found.metric)}", style=_STYLES[trial.state])
-            told[trial.number] = trial.state
+            states[trial.number] = trial.state
 
 
 def _end(trial: Trial, metric: str) -> str:

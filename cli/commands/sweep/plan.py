@@ -51,7 +51,7 @@ class Planned:
 
 
 def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
-    """The objects of a sweep. A UserError with every mistake in its settings, a line each.
+    """The objects of a sweep. A UserError with every problem in its settings, a line each.
 
     `attempt`: how often the same sweep is to run from the beginning.
     """
@@ -65,19 +65,19 @@ def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
     _check_gpus(job, platform, sum(each.gpus for each in pods), args)
     _check_default_queue(job, platform, args, found)
     trial = of_stack.template_settings(args)
-    facts = _without_file(job, of_jobs.facts_for(job, trial, found, platform))
-    template = of_stack.template(trial, facts, image=image)
+    context = _without_file(job, of_jobs.context_of(job, trial, found, platform))
+    template = of_stack.template(trial, context, image=image)
     run = of_stack.run_of(job.name, args.search, template)
     controller = _image(args, found)
     return Planned(
         run,
         [
-            *submitted.objects_of(_submitted(args, run, controller, template, facts, platform)),
+            *submitted.objects_of(_submitted(args, run, controller, template, context, platform)),
             *([] if platform.team else [template.service_account, *template.network_policies]),
             *template.config_maps,
         ],
         digest_of([args.search.for_controller(), template.run.manifest, controller]),
-        facts.namespace,
+        context.namespace,
         controller,
         args.search.count,
         args.search.parallel,
@@ -87,28 +87,28 @@ def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
     )
 
 
-def _without_file(job: JobRequest, facts: JobContext) -> JobContext:
+def _without_file(job: JobRequest, context: JobContext) -> JobContext:
     """The trials do not get the sweep's own file: with it, more trials would be another sweep."""
     own = job.file.name if job.file else ""
-    return replace(facts, files={path: content for path, content in facts.files.items() if path != own})
+    return replace(context, files={path: content for path, content in context.files.items() if path != own})
 
 
 def _submitted(
-    args: SweepArgs, run: str, image: str, template: JobManifest, facts: JobContext, platform: Platform
+    args: SweepArgs, run: str, image: str, template: JobManifest, context: JobContext, platform: Platform
 ) -> Submitted:
     trial = args.trial
     if trial.checkpoints is None:
         raise ValueError(f"{run} has no checkpoints: the checks refuse that")
     name = trial.checkpoints.volume
-    path = mounts.path_of(name, trial.volumes, facts.volumes)
+    path = mounts.path_of(name, trial.volumes, context.volumes)
     return Submitted(
-        facts.identity,
+        context.identity,
         run,
         image,
         args.search.for_controller(),
         template.job_set,
-        facts.volumes[name].at(path, read_only=False),
-        mounts.inside(trial.checkpoints, trial.volumes, facts.volumes),
+        context.volumes[name].at(path, read_only=False),
+        mounts.inside(trial.checkpoints, trial.volumes, context.volumes),
         of_stack.for_publishing(trial),
         ACCOUNT if platform.team else None,
     )

@@ -19,8 +19,8 @@ def sweep(name: str | None, file: Path, *, team: str | None = None) -> JobReques
     settings = request.of_file(file)
     if (kind := settings.get("kind", _KIND)) != _KIND:
         raise UserError(f"{file}.kind: is {kind}; remove it, or set kind: {_KIND}")
-    named = name or file.stem
+    sweep_name = name or file.stem
     trial = settings.get(_TRIAL)
     if isinstance(trial, dict):
-        settings[_TRIAL] = request.completed(named, trial, team)
-    return JobRequest(named, {**settings, "kind": _KIND}, request.folder_of(file), file, part=_TRIAL)
+        settings[_TRIAL] = request.completed(sweep_name, trial, team)
+    return JobRequest(sweep_name, {**settings, "kind": _KIND}, request.folder_of(file), file, part=_TRIAL)

@@ -33,7 +33,7 @@ class _Board:
 
     pod: str
     """Its path in the API."""
-    place: str = ""
+    url_path: str = ""
     """What of it to show: the end of the URL."""
 
 
@@ -65,7 +65,7 @@ def opened(
         _board(access, name, image, console) as board,
         tunnel.opened(access.api, board.pod, tensorboard_manifest.PORT, port) as local,
     ):
-        yield f"http://{tunnel.HOST}:{local}/{board.place}", board.pod
+        yield f"http://{tunnel.HOST}:{local}/{board.url_path}", board.pod
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from stack import ResolvedStack
 
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:
-    """Prints the tiers of a Pulumi.<stack>.yaml. A UserError with a line for each mistake in it."""
+    """Prints the tiers of a Pulumi.<stack>.yaml. A UserError with a line for each problem in it."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
         shown = command_lines.make("preview", file.stem.removeprefix("Pulumi."))
         raise UserError(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")

@@ -58,12 +58,12 @@ def drawings(found: Sequence[Tier], width: int) -> list[Drawing]:
     blocks = {name: _blocks(name, found) for name in names}
     amounts = {name: _longest_amount(name, found) for name in names}
     lists: list[list[str]] = [[]]
-    room = left = max(width - label, 1)
+    limit = left = max(width - label, 1)
     for name in names:
         needed = _GAP + max(len(name), _ORDER + blocks[name] + amounts[name])
         if needed > left and lists[-1]:
             lists.append([])
-            left = room
+            left = limit
         lists[-1].append(name)
         left -= needed
     return [_drawing(found, flavors, label, blocks, amounts) for flavors in lists]

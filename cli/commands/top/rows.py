@@ -96,38 +96,38 @@ class Top:
 
 
 def of(objects: ClusterObjects, works: Sequence[Work]) -> Top:
-    """From a cluster's facts: the stack's queues, and those that share flavors with them."""
-    room = quota_tree.of(objects, works)
+    """From a cluster's objects: the stack's queues, and those that share flavors with them."""
+    tree = quota_tree.of(objects, works)
     own = {q["spec"]["clusterQueue"] for q in objects.local_queues if q["metadata"]["namespace"] == objects.namespace}
-    shown = sorted({each for name in own if name in room.queues for each in room.sharing(name)})
-    resources = _resources(objects, room, shown)
+    shown = sorted({each for name in own if name in tree.queues for each in tree.sharing(name)})
+    resources = _resources(objects, tree, shown)
     held = unqueued.of(objects)
-    flavors = tuple(_flavor(name, resource, objects, room, shown, held) for name, resource in resources.items())
+    flavors = tuple(_flavor(name, resource, objects, tree, shown, held) for name, resource in resources.items())
     return Top(
         flavors,
         tuple(_queue(name, objects, works) for name in shown),
-        tuple(share for name in shown for share in _shares(name, resources, objects, room)),
+        tuple(share for name in shown for share in _shares(name, resources, objects, tree)),
         tuple(_namespace(name, objects, works, resources, held) for name in _namespaces(objects, works, shown)),
         tuple(node_troubles(node for flavor in resources for node in _nodes(flavor, objects))),
     )
 
 
-def _resources(objects: ClusterObjects, room: QuotaTree, shown: Sequence[str]) -> dict[str, str]:
+def _resources(objects: ClusterObjects, tree: QuotaTree, shown: Sequence[str]) -> dict[str, str]:
     """The counted resource of each flavor of these queues, from the oldest accelerator to the newest."""
-    names = dict.fromkeys(flavor for queue in shown for flavor in room.queues[queue].flavors)
+    names = dict.fromkeys(flavor for queue in shown for flavor in tree.queues[queue].flavors)
     accelerators = {
         one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(ACCELERATOR) for one in objects.flavors
     }
     ages = {accelerator: age for age, accelerator in enumerate(catalog.ACCELERATORS)}
     ordered = sorted(names, key=lambda name: (ages.get(accelerators.get(name) or "", -1), name))
     return {
-        name: GPU_RESOURCE if any(room.most(queue, (name, GPU_RESOURCE)) for queue in shown) else CORES
+        name: GPU_RESOURCE if any(tree.most(queue, (name, GPU_RESOURCE)) for queue in shown) else CORES
         for name in ordered
     }
 
 
 def _flavor(
-    flavor: str, resource: str, objects: ClusterObjects, room: QuotaTree, shown: Sequence[str], held: Sequence[Held]
+    flavor: str, resource: str, objects: ClusterObjects, tree: QuotaTree, shown: Sequence[str], held: Sequence[Held]
 ) -> Flavor:
     name = workloads.flavor_names(objects.flavors).get(flavor, flavor)
     nodes = _nodes(flavor, objects)
@@ -138,8 +138,8 @@ def _flavor(
         len(nodes),
         len(ready),
         sum(amount(node["status"]["allocatable"].get(resource, "0")) for node in ready),
-        sum(room.own(queue, (flavor, resource)) for queue in shown),
-        sum(room.used(queue, (flavor, resource)) for queue in shown),
+        sum(tree.own(queue, (flavor, resource)) for queue in shown),
+        sum(tree.used(queue, (flavor, resource)) for queue in shown),
         sum(one.gpus for one in held if one.flavor == name and resource == GPU_RESOURCE),
     )
 
@@ -168,15 +168,15 @@ def _queue(name: str, objects: ClusterObjects, works: Sequence[Work]) -> Queue:
     )
 
 
-def _shares(queue: str, resources: Mapping[str, str], objects: ClusterObjects, room: QuotaTree) -> Iterator[Share]:
+def _shares(queue: str, resources: Mapping[str, str], objects: ClusterObjects, tree: QuotaTree) -> Iterator[Share]:
     flavors, names = workloads.flavor_names(objects.flavors), workloads.queue_names(objects.cluster_queues)
-    others = room.sharing(queue) - {queue}
-    for flavor in room.queues[queue].flavors:
+    others = tree.sharing(queue) - {queue}
+    for flavor in tree.queues[queue].flavors:
         resource = resources[flavor]
-        place = flavor, resource
-        own, used = room.own(queue, place), room.used(queue, place)
-        borrowed = sum(max(0.0, room.used(each, place) - room.own(each, place)) for each in others)
-        idle = any(room.own(each, place) > room.used(each, place) for each in others)
+        key = flavor, resource
+        own, used = tree.own(queue, key), tree.used(queue, key)
+        borrowed = sum(max(0.0, tree.used(each, key) - tree.own(each, key)) for each in others)
+        idle = any(tree.own(each, key) > tree.used(each, key) for each in others)
         yield Share(
             names[queue],
             flavors.get(flavor, flavor),

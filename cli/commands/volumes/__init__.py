@@ -11,8 +11,8 @@ class _Volumes(click.Group):
     """Without the name of another command, `list`, with its options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else ["list", *args])
+        is_command = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if is_command else ["list", *args])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

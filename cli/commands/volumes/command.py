@@ -47,7 +47,7 @@ def run(options: VolumesOptions, console: Console) -> None:
     left = leftovers.leftovers(objects, names, stack=options.stack, context=options.context)
     now = datetime.now(UTC)
     if options.name is not None:
-        volumes, left = [_named(volumes, options.name, settings.namespace)], []
+        volumes, left = [_get(volumes, options.name, settings.namespace)], []
     if options.as_json:
         print(json.dumps(tables.plain(volumes, left, objects.notes, now), indent=2, default=_text))
     elif options.name is not None:
@@ -61,7 +61,7 @@ def run(options: VolumesOptions, console: Console) -> None:
             console.print(line, soft_wrap=True, markup=False)
 
 
-def _named(volumes: list[rows.Volume], name: str, namespace: str) -> rows.Volume:
+def _get(volumes: list[rows.Volume], name: str, namespace: str) -> rows.Volume:
     names = [one.name for one in volumes]
     if name not in names:
         have = ", ".join(names) or "none"

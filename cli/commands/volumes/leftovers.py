@@ -94,13 +94,13 @@ def _delete_volume(volume: Object) -> str:
 
 def _contents(objects: VolumeObjects, stack: str) -> Iterator[Leftover]:
     # A restored one has two contents for the same snapshot: deleting the data of one deletes that of the other.
-    seen = {_handle(one) for one in objects.contents if _is_bound(one, objects)}
+    handles = {_handle(one) for one in objects.contents if _is_bound(one, objects)}
     for content in objects.contents:
         reference, status = content["spec"]["volumeSnapshotRef"], content.get("status") or {}
         handle = _handle(content)
-        if handle is None or handle in seen:
+        if handle is None or handle in handles:
             continue
-        seen.add(handle)
+        handles.add(handle)
         name, taken = content["metadata"]["name"], status.get("creationTime")
         patch = """--type merge -p '{"spec":{"deletionPolicy":"Delete"}}'"""
         yield Leftover(
@@ -135,14 +135,14 @@ def brought_back(objects: VolumeObjects, name: str) -> list[dict[str, Any]]:
     snapshot, namespace = reference["name"], reference["namespace"]
     new = f"{namespace}-{snapshot}-back"
     labels = {VOLUME_LABEL: _volume_of(snapshot), REASON_LABEL: "brought-back", **PART_OF_LABELS}
-    kept = {
+    annotated = {
         key: value for key, value in (content["metadata"].get("annotations") or {}).items() if "deletion-secret" in key
     }
     return [
         {
             "apiVersion": _GROUP,
             "kind": "VolumeSnapshotContent",
-            "metadata": {"name": new, **({"annotations": kept} if kept else {})},
+            "metadata": {"name": new, **({"annotations": annotated} if annotated else {})},
             "spec": {
                 "deletionPolicy": "Retain",
                 "driver": spec["driver"],

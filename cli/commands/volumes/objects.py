@@ -54,12 +54,12 @@ def gather(api: Kube, namespace: str) -> VolumeObjects:
         # Without a list of all snapshots, each content would look like a leftover.
         contents=[] if all_snapshots is None else contents or [],
         replications=lists.read(f"{_REPLICATION}/{inside}/replicationsources") or [],
-        every_claim=frozenset(_named(one) for one in lists.read("/api/v1/persistentvolumeclaims") or claims),
+        every_claim=frozenset(_full_name(one) for one in lists.read("/api/v1/persistentvolumeclaims") or claims),
         every_snapshot=frozenset(one["metadata"]["uid"] for one in all_snapshots or ()),
         used=dict(volume_use.used_bytes(api, namespace, pods)),
         notes=lists.notes,
     )
 
 
-def _named(thing: Object) -> str:
+def _full_name(thing: Object) -> str:
     return f"{thing['metadata']['namespace']}/{thing['metadata']['name']}"

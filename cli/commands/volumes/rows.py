@@ -134,8 +134,8 @@ def _protection(volume: Object | None, declared: Mapping[str, Any] | None) -> st
     setting = "not in the settings" if declared is None else "not retained"
     if volume is None:
         return setting
-    kept = volume["spec"].get("persistentVolumeReclaimPolicy") == "Retain"
-    return f"{setting}, data {'outlives' if kept else 'is deleted with'} the claim"
+    retained = volume["spec"].get("persistentVolumeReclaimPolicy") == "Retain"
+    return f"{setting}, data {'outlives' if retained else 'is deleted with'} the claim"
 
 
 def _snapshot(one: Object) -> Snapshot:
@@ -159,7 +159,7 @@ def _mirror(
     if MIRROR_ANNOTATION in annotations:
         return Mirror(annotations[MIRROR_ANNOTATION], moment(annotations.get(AT_ANNOTATION)))
     wanted = (declared or {}).get("mirror") or {}
-    to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
+    to = ", ".join(f"{way}: {target}" for way, target in (wanted.get("to") or {}).items())
     for one in objects.replications:
         if one["spec"].get("sourcePVC") == name:
             return Mirror(to or "VolSync", moment((one.get("status") or {}).get("lastSyncTime")))

@@ -42,8 +42,8 @@ def overview(
                 ",".join(one.access) or "-",
                 one.phase,
                 _pods(one.pods),
-                snapshots_told(one.snapshots, now),
-                mirror_told(one.mirror, now),
+                snapshots_text(one.snapshots, now),
+                mirror_text(one.mirror, now),
                 one.protection,
             )
             for one in volumes
@@ -51,7 +51,7 @@ def overview(
         parts.append(table(_VOLUMES, rows, right=_RIGHT, unwrapped=_RIGHT, styles=_STYLES, least=_LEAST))
     else:
         parts.append(Text("No volumes."))
-    parts += [Text(line, style="dim") for line in _asked(volumes)]
+    parts += [Text(line, style="dim") for line in _requested(volumes)]
     if left:
         lost = [(f"{_KINDS[one.kind]} {one.name}", *_cells(one, now)) for one in left]
         parts += ["", table(_LEFTOVERS, lost, right=_RIGHT)]
@@ -93,7 +93,7 @@ def one_volume(volume: Volume, now: datetime) -> RenderableType:
     return table(_SNAPSHOTS, rows, right=_RIGHT, styles=_STYLES)
 
 
-def snapshots_told(found: Sequence[Snapshot], now: datetime) -> str:
+def snapshots_text(found: Sequence[Snapshot], now: datetime) -> str:
     """Their number and range of ages."""
     ready = [one for one in found if one.ready]
     if not found:
@@ -105,7 +105,7 @@ def snapshots_told(found: Sequence[Snapshot], now: datetime) -> str:
     return summary + (f", {len(found) - len(ready)} not ready" if len(ready) < len(found) else "")
 
 
-def mirror_told(mirror: Mirror | None, now: datetime) -> str:
+def mirror_text(mirror: Mirror | None, now: datetime) -> str:
     """The mirror's target and lag."""
     if mirror is None:
         return "-"
@@ -125,7 +125,7 @@ def _mirror_data(mirror: Mirror | None, now: datetime) -> dict[str, Any] | None:
     return {**asdict(mirror), "lag_seconds": lag}
 
 
-def _asked(volumes: Sequence[Volume]) -> Iterator[str]:
+def _requested(volumes: Sequence[Volume]) -> Iterator[str]:
     for one in volumes:
         if one.mirror and not one.mirror.reached and one.mirror.ask:
             yield f"to see the lag of the mirror of {one.name}, run: {one.mirror.ask}"

@@ -30,7 +30,7 @@ class Observed:
     works: Sequence[Work]
     objects: ClusterObjects
     details: JobObjects
-    room: QuotaTree
+    quota: QuotaTree
     now: datetime
     deploy: str = "pulumi up"
     """The command that updates the stack."""
@@ -58,9 +58,9 @@ class Observed:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer: the verdict in a sentence, more sentences, and the flavors that are short."""
+    """The answer: the conclusion in a sentence, more sentences, and the flavors that are short."""
 
-    verdict: str
+    conclusion: str
     state: str
     """For programs: waiting, admitted, running, finished, failed, or stuck if only a change of settings helps."""
     lines: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def amount(resource: str, number: float) -> str:
     return size(int(max(number, 0))) if resource == "memory" else f"{number:g}"
 
 
-def _counted(resource: str, count: float) -> str:
+def _count(resource: str, count: float) -> str:
     name = resource_name(resource)
     return number_of(count, name.removesuffix("s")) if resource in (GPU_RESOURCE, "cpu") else f"{count:g} {name}"
 
@@ -102,4 +102,4 @@ def amounts(amounts: Mapping[str, float]) -> str:
     """Several resources, GPUs first."""
     order = {GPU_RESOURCE: 0, "cpu": 1, "memory": 2}
     found = sorted(((name, count) for name, count in amounts.items() if count), key=lambda each: order.get(each[0], 3))
-    return ", ".join(amount(name, count) if name == "memory" else _counted(name, count) for name, count in found)
+    return ", ".join(amount(name, count) if name == "memory" else _count(name, count) for name, count in found)

@@ -45,7 +45,7 @@ def explained(access: Access, job_set: Object) -> Answer:
 
 def show(found: Answer, console: Console) -> None:
     """The answer for people."""
-    console.print(Text(found.verdict, style="bold"))
+    console.print(Text(found.conclusion, style="bold"))
     for line in found.lines:
         console.print(Text(line))
     if found.rows:
@@ -66,7 +66,7 @@ def ask(
     works = workloads.works(objects)
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)
     details = queue_objects.details(api, job_set, work.cluster_queue if work else None)
-    room = quota_tree.of(objects, works)
+    quota = quota_tree.of(objects, works)
     deploy, refresh = command_lines.deploy(stack, context), command_lines.refresh(stack, context)
-    found = reasons.answer(Observed(job_set, work, works, objects, details, room, datetime.now(UTC), deploy, refresh))
+    found = reasons.answer(Observed(job_set, work, works, objects, details, quota, datetime.now(UTC), deploy, refresh))
     return replace(found, notes=tuple(objects.notes))

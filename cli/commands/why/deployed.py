@@ -34,15 +34,15 @@ def ask(api: Kube, namespace: str, name: str) -> Answer:
 
 def answer(name: str, details: JobObjects, there: list[Object], notes: tuple[str, ...] = ()) -> Answer:
     """The answer for pods and nodes that were read."""
-    kept = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
-    ready = sum(condition(pod, "Ready").holds for pod in kept)
-    verdict = f"{name}: {ready} of {len(kept)} pods ready" if kept else f"{name} has no pods"
+    staying = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
+    ready = sum(condition(pod, "Ready").holds for pod in staying)
+    conclusion = f"{name}: {ready} of {len(staying)} pods ready" if staying else f"{name} has no pods"
     # As Deployments name their pods: those of `digits` are not those of `digits-server`.
     own = re.compile(rf"{re.escape(name)}(-canary)?-[a-z0-9]+-[a-z0-9]{{5}}")
     events = [each for each in details.events if own.fullmatch(nodes.involved_name(each))]
     moved = nodes.agent_lines(JobObjects(events=events, job_set=name))
     lines = (*_on_nodes(details, there), *pods.reasons(details), *moved)
-    return Answer(verdict, "running" if kept and ready == len(kept) else "waiting", lines, notes=notes)
+    return Answer(conclusion, "running" if staying and ready == len(staying) else "waiting", lines, notes=notes)
 
 
 def _on_nodes(details: JobObjects, there: list[Object]) -> Iterator[str]:
@@ -51,15 +51,15 @@ def _on_nodes(details: JobObjects, there: list[Object]) -> Iterator[str]:
         name = node["metadata"]["name"]
         here = [pod for pod in details.pods if pod["spec"].get("nodeName") == name]
         replaced = [pod["metadata"]["name"] for pod in here if "deletionTimestamp" in pod["metadata"]]
-        kept = [pod["metadata"]["name"] for pod in here if pod["metadata"]["name"] not in replaced]
+        staying = [pod["metadata"]["name"] for pod in here if pod["metadata"]["name"] not in replaced]
         announced = leaving.announcement(node)
         if cluster.is_lost(node) and replaced:
             yield f"Node {name} is lost: it does not report the end of {some(replaced)}, which others have replaced."
-        if cluster.is_lost(node) and kept:
+        if cluster.is_lost(node) and staying:
             then = f"the agent nodes.lost replaces pods {REPLACED_AFTER:.0f} s after the last heartbeat"
-            yield f"Node {name} is lost: {some(kept)} may still answer; {then}."
-        elif announced and kept:
-            yield f"Node {name} {announced.words}: {some(kept)} must move."
+            yield f"Node {name} is lost: {some(staying)} may still answer; {then}."
+        elif announced and staying:
+            yield f"Node {name} {announced.words}: {some(staying)} must move."
     for pod in details.pods:
         if "deletionTimestamp" not in pod["metadata"]:
             yield from nodes.unhealthy_device_lines(pod)

@@ -14,7 +14,7 @@ _MEMORY = ("memory", "ephemeral-storage")
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Requested:
     """What a container or a pod asks for, as quantities, by resource."""
 
     requests: Mapping[str, float] = field(default_factory=dict)
@@ -29,30 +29,30 @@ def crossed(pod_sets: Sequence[Object], ranges: Sequence[Object]) -> tuple[str, 
 def _crossed(pod_sets: Sequence[Object], ranges: Sequence[Object]) -> Iterator[str]:
     limits = ((one["metadata"]["name"], limit) for one in ranges for limit in one["spec"]["limits"])
     for (name, limit), pod_set in product(limits, pod_sets):
-        for asked in _asked(limit, pod_set["template"]["spec"]):
-            for what in _wrong(limit, asked):
+        for requested in _requests(limit, pod_set["template"]["spec"]):
+            for what in _problems(limit, requested):
                 about = f"LimitRange {name} allows a {limit['type'].lower()}"
                 yield f"{about} {what.format(pods=pod_set['name'] + ' pods')}."
 
 
-def _asked(limit: Object, spec: Object) -> Iterator[_Asked]:
+def _requests(limit: Object, spec: Object) -> Iterator[_Requested]:
     """What each container asks for, or the pod, by the type of the limit."""
     containers = [_container(each, limit) for each in spec["containers"]]
     first = [_container(each, limit) for each in spec.get("initContainers") or ()]
     if limit["type"] == "Container":
         yield from (*containers, *first)
     elif limit["type"] == "Pod":
-        yield _Asked(
+        yield _Requested(
             _of_pod([each.requests for each in containers], [each.requests for each in first]),
             _of_pod([each.limits for each in containers], [each.limits for each in first]),
         )
 
 
-def _container(container: Object, limit: Object) -> _Asked:
+def _container(container: Object, limit: Object) -> _Requested:
     resources = container.get("resources") or {}
     limits = {**(limit.get("default") or {}), **(resources.get("limits") or {})}
     requests = {**limits, **(limit.get("defaultRequest") or {}), **(resources.get("limits") or {})}
-    return _Asked(_numbers({**requests, **(resources.get("requests") or {})}), _numbers(limits))
+    return _Requested(_numbers({**requests, **(resources.get("requests") or {})}), _numbers(limits))
 
 
 def _numbers(quantities: Mapping[str, str]) -> dict[str, float]:
@@ -70,7 +70,7 @@ def _of_pod(together: Sequence[Mapping[str, float]], one_by_one: Sequence[Mappin
     return found
 
 
-def _wrong(limit: Object, observed: _Asked) -> Iterator[str]:
+def _problems(limit: Object, observed: _Requested) -> Iterator[str]:
     for name, text in (limit.get("max") or {}).items():
         most = max(observed.limits.get(name, 0), observed.requests.get(name, 0))
         if most > amount(text):

@@ -29,13 +29,13 @@ _REFUSED = {"FailedCreate": "pods", "JobCreationFailed": "Jobs"}
 
 def all_run(details: JobObjects) -> bool:
     """Whether it has pods, and all of them are ready."""
-    alive = _alive(_kept(details))
+    alive = _alive(_staying(details))
     return bool(alive) and not any(map(_holding, alive))
 
 
 def reasons(details: JobObjects) -> tuple[str, ...]:
     """A sentence for each reason."""
-    pods = _kept(details)
+    pods = _staying(details)
     alive = _alive(pods)
     refused = tuple(_refused(details, alive))
     if not alive:
@@ -55,7 +55,7 @@ def reasons(details: JobObjects) -> tuple[str, ...]:
     return (*refused, *lines)
 
 
-def _kept(details: JobObjects) -> list[Object]:
+def _staying(details: JobObjects) -> list[Object]:
     """Pods that are not being deleted."""
     return [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
 

@@ -28,9 +28,9 @@ def answer(observed: Observed) -> Answer:
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (ended := condition(observed.job_set, kind)).holds:
             reason = "" if ended.message in _PLAIN or _POLICY in ended.message else f": {ended.message}"
-            verdict = f"{observed.name} {state} {observed.ago(ended.since)}{reason}"
+            conclusion = f"{observed.name} {state} {observed.ago(ended.since)}{reason}"
             lines = _ended_badly(observed) if state == "failed" else _ended_well(observed)
-            return Answer(verdict, state, tuple(lines))
+            return Answer(conclusion, state, tuple(lines))
     queue = workloads.queue_of(observed.job_set)
     if queue is None:
         return _without_queue(observed)
@@ -57,9 +57,9 @@ def _ended_badly(observed: Observed) -> Iterator[str]:
 def _restarts(observed: Observed) -> Iterator[str]:
     status = observed.job_set.get("status") or {}
     if restarts := status.get("restarts"):
-        counted = status.get("restartsCountTowardsMax", 0)
-        times, counts = "time" if restarts == 1 else "times", "counts" if counted == 1 else "count"
-        yield f"It was restarted {restarts} {times} ({counted} {counts} against maxRestarts)."
+        counting = status.get("restartsCountTowardsMax", 0)
+        times, counts = "time" if restarts == 1 else "times", "counts" if counting == 1 else "count"
+        yield f"It was restarted {restarts} {times} ({counting} {counts} against maxRestarts)."
 
 
 def _former_starts(observed: Observed) -> Iterator[str]:
@@ -88,20 +88,22 @@ def _without_queue(observed: Observed) -> Answer:
     if not failures.cannot_start(observed.details.pods):
         return Answer(f"{observed.name} is in no queue; it only waits for its pods", "admitted", found)
     about = observed.job_set["metadata"]
-    verdict = f"{observed.name} cannot start, and without a queue nothing stops it"
-    return Answer(verdict, "stuck", (*found, failures.how_to_stop(about["namespace"], about["name"])))
+    conclusion = f"{observed.name} cannot start, and without a queue nothing stops it"
+    return Answer(conclusion, "stuck", (*found, failures.how_to_stop(about["namespace"], about["name"])))
 
 
 def _unknown_to_kueue(observed: Observed, queue: str) -> Answer:
     about, objects = observed.job_set["metadata"], observed.objects
-    verdict = f"{observed.name} has waited since {observed.ago(moment(about['creationTimestamp']))}:"
+    conclusion = f"{observed.name} has waited since {observed.ago(moment(about['creationTimestamp']))}:"
     there = _queues_of(objects, about["namespace"])
     if queue not in there:
-        return Answer(f"{verdict} {_no_queue(about['namespace'], queue, there)}", "stuck")
+        return Answer(f"{conclusion} {_no_queue(about['namespace'], queue, there)}", "stuck")
     priority = about["labels"].get(PRIORITY_LABEL)
     if priority and objects.priorities is not None and priority not in objects.priorities:
         have = f"{', '.join(sorted(objects.priorities))}{did_you_mean(priority, objects.priorities)}"
-        return Answer(f"{verdict} its WorkloadPriorityClass {priority} does not exist; choose one of {have}", "stuck")
+        return Answer(
+            f"{conclusion} its WorkloadPriorityClass {priority} does not exist; choose one of {have}", "stuck"
+        )
     events = [each for each in observed.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
     lines = [f"{each['reason']}: {each.get('message', '')}" for each in events if each.get("type") == "Warning"]
     lines = list(dict.fromkeys(lines))[-MOST_NAMED:]
@@ -110,7 +112,7 @@ def _unknown_to_kueue(observed: Observed, queue: str) -> Answer:
             "Kueue only manages jobs in namespaces with the label app.kubernetes.io/part-of=tensorplane; check the"
             f" labels of namespace {about['namespace']}, and that Kueue runs: kubectl -n kueue-system get pods"
         ]
-    return Answer(f"{verdict} Kueue has not created a Workload for it in queue {queue}", "stuck", tuple(lines))
+    return Answer(f"{conclusion} Kueue has not created a Workload for it in queue {queue}", "stuck", tuple(lines))
 
 
 def _queues_of(objects: ClusterObjects, namespace: str) -> list[str]:
@@ -125,9 +127,11 @@ def _no_queue(namespace: str, queue: str, there: Sequence[str]) -> str:
 
 def _admitted(observed: Observed, work: Work) -> Answer:
     flavors = workloads.flavor_names(observed.objects.flavors)
-    where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
+    flavor_text = ", ".join(
+        f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items())
+    )
     verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
-    verdict = f"{observed.name} has {verb} since {observed.ago(since)} on {where}, in queue {work.queue}"
+    conclusion = f"{observed.name} has {verb} since {observed.ago(since)} on {flavor_text}, in queue {work.queue}"
     lines = [
         *_borrowing(observed, work, flavors),
         *_former_starts(observed),
@@ -141,7 +145,7 @@ def _admitted(observed: Observed, work: Work) -> Answer:
         lines += _unqueued(
             observed, {flavors.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]}
         )
-    return Answer(verdict, work.state, tuple(lines))
+    return Answer(conclusion, work.state, tuple(lines))
 
 
 def _unqueued(observed: Observed, flavors: Collection[str]) -> Iterator[str]:
@@ -154,11 +158,11 @@ def _unqueued(observed: Observed, flavors: Collection[str]) -> Iterator[str]:
 
 def _borrowing(observed: Observed, work: Work, flavors: Mapping[str, str]) -> Iterator[str]:
     queue = work.admitted_by
-    node = observed.room.queues.get(queue)
+    node = observed.quota.queues.get(queue)
     borrowed = [
         flavors.get(flavor, flavor)
         for flavor, held in sorted(work.held.items())
-        if node and held.get(GPU_RESOURCE, 0) > observed.room.own(queue, (flavor, GPU_RESOURCE))
+        if node and held.get(GPU_RESOURCE, 0) > observed.quota.own(queue, (flavor, GPU_RESOURCE))
     ]
     if borrowed:
         yield f"It borrows {', '.join(borrowed)}: Kueue preempts it when jobs of the owning queue need them."
@@ -166,28 +170,28 @@ def _borrowing(observed: Observed, work: Work, flavors: Mapping[str, str]) -> It
 
 def _stuck(observed: Observed, work: Work, queue: str) -> Answer | None:
     """Obstacles that the end of another job does not remove."""
-    verdict = f"{observed.name} has waited since {observed.ago(work.created)}:"
+    conclusion = f"{observed.name} has waited since {observed.ago(work.created)}:"
     if work.cluster_queue is None:
         return Answer(
-            f"{verdict} {_no_queue(work.namespace, queue, _queues_of(observed.objects, work.namespace))}", "stuck"
+            f"{conclusion} {_no_queue(work.namespace, queue, _queues_of(observed.objects, work.namespace))}", "stuck"
         )
     found = {one["metadata"]["name"]: one for one in observed.objects.cluster_queues}.get(work.cluster_queue)
     if found is None and not observed.objects.cluster_queues:
         # A user who may not list them gets Kueue's own message.
         return None
     if found is None:
-        return Answer(f"{verdict} the ClusterQueue of its queue, {work.cluster_queue}, does not exist", "stuck")
+        return Answer(f"{conclusion} the ClusterQueue of its queue, {work.cluster_queue}, does not exist", "stuck")
     active = condition(found, "Active")
     if not active.holds:
         why = f"{active.reason}: {active.message}"
         return Answer(
-            f"{verdict} queue {queue} has admitted nothing since {observed.ago(active.since)}: {why}", "stuck"
+            f"{conclusion} queue {queue} has admitted nothing since {observed.ago(active.since)}: {why}", "stuck"
         )
     if returned := returned_quota.answer(observed, work):
         return returned
     if not work.active:
         why = work.evicted.message or "somebody set spec.active to false"
         return Answer(
-            f"{verdict} Kueue no longer tries to admit it: {why}", "stuck", tuple(waiting.stopped(observed, work))
+            f"{conclusion} Kueue no longer tries to admit it: {why}", "stuck", tuple(waiting.stopped(observed, work))
         )
     return None

@@ -27,10 +27,12 @@ def answer(observed: Observed, work: Work) -> Answer | None:
     """The answer for a job that holds no quota until it is retried; None for any other."""
     if work.active or not reason(work):
         return None
-    verdict = f"{observed.name} has waited since {observed.ago(work.created)} and holds no quota of queue {work.queue}"
+    conclusion = (
+        f"{observed.name} has waited since {observed.ago(work.created)} and holds no quota of queue {work.queue}"
+    )
     again = moment(_annotations(work).get(RETRY_AT))
     state = "waiting" if again else "stuck"
-    return Answer(f"{verdict}: {reason(work)}", state, tuple(_lines(observed, work)))
+    return Answer(f"{conclusion}: {reason(work)}", state, tuple(_lines(observed, work)))
 
 
 def _lines(observed: Observed, work: Work) -> Iterator[str]:

@@ -70,28 +70,28 @@ class Short:
     """The flavors that would accept the pods if one of their nodes took pods."""
 
 
-def short(work: Work, room: QuotaTree, flavors: Sequence[Object], without_nodes: Collection[str] = ()) -> Short | None:
+def short(work: Work, tree: QuotaTree, flavors: Sequence[Object], without_nodes: Collection[str] = ()) -> Short | None:
     """The first pods of the job that do not fit; None if all fit. `without_nodes`: flavors that take no part."""
     queue = work.cluster_queue
-    if queue is None or queue not in room.queues:
+    if queue is None or queue not in tree.queues:
         return None
     specs = untainted(flavors)
-    known = {key for name in room.queues[queue].flavors for key in specs.get(name, {}).get("nodeLabels") or {}}
+    known = {key for name in tree.queues[queue].flavors for key in specs.get(name, {}).get("nodeLabels") or {}}
     taken: dict[tuple[str, str], float] = {}
     for pods in work.pods:
-        usable = [name for name in room.queues[queue].flavors if lets_in(specs.get(name, {}), pods, known)]
-        options = tuple(_option(queue, name, pods, room, taken) for name in usable if name not in without_nodes)
+        usable = [name for name in tree.queues[queue].flavors if lets_in(specs.get(name, {}), pods, known)]
+        options = tuple(_option(queue, name, pods, tree, taken) for name in usable if name not in without_nodes)
         fitting = next((option for option in options if not option.resource), None)
         if fitting is None:
             return Short(
                 pods,
                 tuple(option for option in options if option.most),
-                tuple(_tainted(room.queues[queue].flavors, specs, pods, known)),
+                tuple(_tainted(tree.queues[queue].flavors, specs, pods, known)),
                 tuple(name for name in usable if name in without_nodes),
             )
         for resource, count in pods.together.items():
-            place = fitting.flavor, resource
-            taken[place] = taken.get(place, 0) + count
+            taken_key = fitting.flavor, resource
+            taken[taken_key] = taken.get(taken_key, 0) + count
     return None
 
 
@@ -104,49 +104,49 @@ def _tainted(
             yield name, tuple(taints)
 
 
-def _option(queue: str, flavor: str, pods: Pods, room: QuotaTree, taken: Mapping[tuple[str, str], float]) -> Option:
+def _option(queue: str, flavor: str, pods: Pods, tree: QuotaTree, taken: Mapping[tuple[str, str], float]) -> Option:
     wanted = {
         (flavor, resource): count + taken.get((flavor, resource), 0)
         for resource, count in pods.together.items()
-        if (flavor, resource) in room.queues[queue].quotas and count
+        if (flavor, resource) in tree.queues[queue].quotas and count
     }
-    lacking = [place for place, count in wanted.items() if room.free(queue, place) < count]
+    lacking = [key for key, count in wanted.items() if tree.free(queue, key) < count]
     # A flavor that can never be enough is reported before one that is only in use.
-    lacking.sort(key=lambda place: (wanted[place] <= room.most(queue, place), place[1] != GPU_RESOURCE))
-    shared = room.sharing(queue)
-    holders = [work for work in room.works if work.held.get(flavor) and work.admitted_by in shared]
-    place = lacking[0] if lacking else next(iter(wanted), (flavor, GPU_RESOURCE))
-    holders = [work for work in holders if work.held[flavor].get(place[1])]
-    holders.sort(key=lambda work: (-work.held[flavor][place[1]], work.name))
+    lacking.sort(key=lambda key: (wanted[key] <= tree.most(queue, key), key[1] != GPU_RESOURCE))
+    shared = tree.sharing(queue)
+    holders = [work for work in tree.works if work.held.get(flavor) and work.admitted_by in shared]
+    key = lacking[0] if lacking else next(iter(wanted), (flavor, GPU_RESOURCE))
+    holders = [work for work in holders if work.held[flavor].get(key[1])]
+    holders.sort(key=lambda work: (-work.held[flavor][key[1]], work.name))
     return Option(
         flavor,
-        place[1] if lacking else "",
-        wanted.get(place, 0),
-        room.free(queue, place),
-        room.most(queue, place),
-        room.own(queue, place),
-        room.used(queue, place),
-        tuple(_excess(queue, {place: wanted[place] for place in lacking}, room)),
+        key[1] if lacking else "",
+        wanted.get(key, 0),
+        tree.free(queue, key),
+        tree.most(queue, key),
+        tree.own(queue, key),
+        tree.used(queue, key),
+        tuple(_excess(queue, {key: wanted[key] for key in lacking}, tree)),
         tuple(holders),
-        tuple(_ends(queue, wanted, holders, room)) if lacking else (),
+        tuple(_ends(queue, wanted, holders, tree)) if lacking else (),
     )
 
 
-def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: QuotaTree) -> Iterator[Excess]:
-    for place, count in lacking.items():
-        held, own = room.used(queue, place) + count, room.own(queue, place)
+def _excess(queue: str, lacking: Mapping[tuple[str, str], float], tree: QuotaTree) -> Iterator[Excess]:
+    for key, count in lacking.items():
+        held, own = tree.used(queue, key) + count, tree.own(queue, key)
         if held > own:
-            yield Excess(place[1], held, own)
+            yield Excess(key[1], held, own)
 
 
 def _ends(
-    queue: str, wanted: Mapping[tuple[str, str], float], holders: Sequence[Work], room: QuotaTree
+    queue: str, wanted: Mapping[tuple[str, str], float], holders: Sequence[Work], tree: QuotaTree
 ) -> Iterator[tuple[Work, ...]]:
     for size in range(1, _MOST_COMBINED_JOBS + 1):
         found = False
         for several in combinations(holders[:_TRIED], size):
             gone = {work.uid for work in several}
-            if all(room.free(queue, place, gone) >= count for place, count in wanted.items()):
+            if all(tree.free(queue, key, gone) >= count for key, count in wanted.items()):
                 found = True
                 yield several
         if found:

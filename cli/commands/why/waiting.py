@@ -29,26 +29,30 @@ def waiting(observed: Observed, work: Work) -> Answer:
     """The answer for a job that is not admitted yet."""
     evicted = work.evicted.since if work.evicted.holds else None
     asks = "; ".join(map(pods_text, work.pods))
-    verdict = (
+    conclusion = (
         f"{observed.name} has waited in queue {work.queue} since {observed.ago(evicted or work.created)} for {asks}"
     )
-    lines = [*stopped(observed, work), *_place(observed, work)]
+    lines = [*stopped(observed, work), *_position(observed, work)]
     if work.requeue_at and work.requeue_at > observed.now:
         left = age(observed.now, work.requeue_at)
-        return Answer(verdict, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC."))
-    if work.cluster_queue not in observed.room.queues:
-        return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
-    missing = short(work, observed.room, observed.objects.flavors, flavor_fit.without_nodes(observed.objects))
+        return Answer(
+            conclusion, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC.")
+        )
+    if work.cluster_queue not in observed.quota.queues:
+        return Answer(conclusion, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
+    missing = short(work, observed.quota, observed.objects.flavors, flavor_fit.without_nodes(observed.objects))
     if missing is None:
         message = work.reserved.message or "Kueue has not looked at it yet"
-        room = (
+        capacity = (
             "Its queue has quota for it, but no nodes have room" if "topology" in message else "There is quota for it"
         )
-        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}", *observed.crossed_limits(work)))
-    return _told_short(observed, work, Answer(verdict, "waiting", tuple(lines)), missing)
+        return Answer(
+            conclusion, "waiting", (*lines, f"{capacity}. Kueue says: {message}", *observed.crossed_limits(work))
+        )
+    return _short(observed, work, Answer(conclusion, "waiting", tuple(lines)), missing)
 
 
-def _told_short(observed: Observed, work: Work, found: Answer, missing: Short) -> Answer:
+def _short(observed: Observed, work: Work, found: Answer, missing: Short) -> Answer:
     flavors = workloads.flavor_names(observed.objects.flavors)
     possible = [option for option in missing.options if option.possible]
     rows = tuple(
@@ -65,9 +69,11 @@ def _told_short(observed: Observed, work: Work, found: Answer, missing: Short) -
     headings = ("flavor", "short of", "needs", "available", "maximum", "held by")
     idle = tuple(_without_nodes(observed, missing, flavors))
     if not possible and not idle:
-        verdict = f"{observed.name} can never start: {pods_text(missing.pods)} need more than"
-        verdict += f" queue {work.queue} can ever get of any flavor that accepts them"
-        return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
+        conclusion = f"{observed.name} can never start: {pods_text(missing.pods)} need more than"
+        conclusion += f" queue {work.queue} can ever get of any flavor that accepts them"
+        return Answer(
+            conclusion, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors))
+        )
     admits = _admits(observed, work, possible, flavors) if possible else ()
     # Kueue prefers the idle quota of a flavor without nodes to another that it would have to reclaim.
     is_reclaimed = flavor_fit.passed_over(observed.objects.flavors).issuperset(missing.without_nodes)
@@ -175,26 +181,26 @@ def _preemptor(observed: Observed, evicted: Condition) -> str:
     return f"{observed.name_of(by)} of queue {names.get(by.cluster_queue or '', by.queue)}"
 
 
-def _place(observed: Observed, work: Work) -> Iterator[str]:
+def _position(observed: Observed, work: Work) -> Iterator[str]:
     """Its position among the waiting jobs."""
     line = in_line(work, observed.works, observed.details)
-    place = line.index(work)
+    index = line.index(work)
     names = workloads.queue_names(observed.objects.cluster_queues)
     queue = names.get(work.cluster_queue or "", work.queue)
-    if place == 0:
+    if index == 0:
         yield f"It is the first of {len(line)} in queue {queue}."
     else:
-        ahead = some([observed.name_of(each) for each in line[:place]])
-        position = f"{ordinal(place + 1)} of {len(line)}"
+        ahead = some([observed.name_of(each) for each in line[:index]])
+        position = f"{ordinal(index + 1)} of {len(line)}"
         yield f"It is the {position} in queue {queue}, behind {ahead}, which Kueue tries first."
         found = {one["metadata"]["name"]: one for one in observed.objects.cluster_queues}.get(
             work.cluster_queue or "", {}
         )
         if found.get("spec", {}).get("queueingStrategy") == "StrictFIFO":
             yield "The queue's order is strict: it starts after them, even if it fits earlier."
-    if work.cluster_queue is None or work.cluster_queue not in observed.room.queues:
+    if work.cluster_queue is None or work.cluster_queue not in observed.quota.queues:
         return
-    shared = observed.room.sharing(work.cluster_queue)
+    shared = observed.quota.sharing(work.cluster_queue)
     above = [
         f"{observed.name_of(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
         for each in observed.works
@@ -209,7 +215,7 @@ def in_line(work: Work, works: Sequence[Work], details: JobObjects) -> list[Work
     """The waiting jobs of the same ClusterQueue in Kueue's order: as it reports, else by priority and time."""
     line = [each for each in works if each.cluster_queue == work.cluster_queue and each.state == "waiting"]
     line = [each for each in line if each.active]
-    positions = {owner: place for place, owner in enumerate(details.order.get(work.cluster_queue or "", ()))}
+    positions = {owner: index for index, owner in enumerate(details.order.get(work.cluster_queue or "", ()))}
     last = len(positions)
     return sorted(line, key=lambda each: (positions.get(each.owner, last), -each.priority, queued(each), each.uid))
 

@@ -78,10 +78,10 @@ def update(snapshots: Path, out: Path) -> None:
     table.write(
         out / "machines.csv", "Machines of AKS.", table.MACHINES, [sizes, _PAGES], (line.fields() for line in machines)
     )
-    listed = _listed(anycloud.text(_SPOT))
+    spot_prices = _spot_prices(anycloud.text(_SPOT))
     lines = [
         table.price(
-            region, line.name, by_name[line.name], _spot(by_name[line.name], listed, region, line.name), "k", "c"
+            region, line.name, by_name[line.name], _spot(by_name[line.name], spot_prices, region, line.name), "k", "c"
         )
         for region, by_name in sorted(prices.items())
         for line in machines
@@ -99,8 +99,8 @@ def update(snapshots: Path, out: Path) -> None:
 
 
 def _machines(text: str, priced: set[str]) -> Iterator[MachineLine]:
-    listed = {name: (int(vcpus), float(memory)) for name, vcpus, memory in _LINE.findall(text)}
-    for name, (vcpus, memory_gib) in {**_MORE, **listed}.items():
+    documented = {name: (int(vcpus), float(memory)) for name, vcpus, memory in _LINE.findall(text)}
+    for name, (vcpus, memory_gib) in {**_MORE, **documented}.items():
         accelerator, count = _GPUS.get(name, ("", 0))
         if not accelerator and (not _CPU.fullmatch(name) or name not in priced):
             continue
@@ -109,7 +109,7 @@ def _machines(text: str, priced: set[str]) -> Iterator[MachineLine]:
             name=name,
             vcpus=vcpus,
             memory_gib=memory_gib,
-            source="a" if name in listed else "d",
+            source="a" if name in documented else "d",
             image=_IMAGE,
             arch="arm64" if arm else "amd64",
             accelerator=accelerator,
@@ -130,7 +130,7 @@ def _prices(text: str) -> Iterator[tuple[str, Mapping[str, float]]]:
         yield region, {name: float(figure) for name, figure in re.findall(r'"(\S+)":\s+([0-9.]+)', section)}
 
 
-def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, float]]:
+def _spot_prices(text: str) -> Mapping[tuple[str, str], tuple[float, float]]:
     """On-demand and spot prices of the other list, by region and size."""
     return {
         (line["Region"], line["InstanceType"]): (float(line["Price"]), float(line["SpotPrice"]))
@@ -140,8 +140,8 @@ def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, float]]:
 
 
 def _spot(
-    on_demand: float, listed: Mapping[tuple[str, str], tuple[float, float]], region: str, name: str
+    on_demand: float, spot_prices: Mapping[tuple[str, str], tuple[float, float]], region: str, name: str
 ) -> float | None:
     """The spot price, only if both lists agree on the on-demand price; else they mean different products."""
-    other, spot = listed.get((region, name), (0.0, 0.0))
+    other, spot = spot_prices.get((region, name), (0.0, 0.0))
     return spot if abs(other - on_demand) <= _AGREEING * on_demand and 0 < spot < on_demand else None

@@ -70,7 +70,7 @@ def update(snapshots: Path, out: Path) -> None:
     # Later lists are newer.
     found = {
         **_openshift(openshift.text(_OPENSHIFT), openshift.text(_OPENSHIFT_REGIONS)),
-        **_listed(by_region),
+        **_prices(by_region),
         **_karpenter(government, "u"),
         **_karpenter(go),
     }
@@ -94,7 +94,7 @@ def update(snapshots: Path, out: Path) -> None:
         if (region, name) in found
     ]
     table.write(out / "prices.csv", "Linux, shared tenancy, USD per hour.", table.PRICES_OF_TWO_SOURCES, sources, lines)
-    places = [
+    zone_sources = [
         Source("z", kops.day(_ZONES), kops.source(_ZONES)),
         Source("m", moto.day(_EXCEPTIONS), moto.source(_EXCEPTIONS)),
     ]
@@ -102,7 +102,7 @@ def update(snapshots: Path, out: Path) -> None:
         {"region": region, "zones": " ".join(zones.get(region, ())), "source": "m" if region in exceptions else "z"}
         for region in regions
     ]
-    table.write(out / "regions.csv", "Regions of AWS and their zones.", table.REGIONS, places, cells)
+    table.write(out / "regions.csv", "Regions of AWS and their zones.", table.REGIONS, zone_sources, cells)
 
 
 def _machines(text: str) -> Iterator[MachineLine]:
@@ -150,10 +150,10 @@ def _price(region: str, name: str, figure: tuple[float, str], saving: int | None
 def _savings(text: str) -> Mapping[tuple[str, str], int]:
     """Average spot discount of a month in percent, by region and machine."""
     return {
-        (region, name): facts["s"]
+        (region, name): saving["s"]
         for region, by_system in json.loads(text)["spot_advisor"].items()
-        for name, facts in by_system.get("Linux", {}).items()
-        if 0 < facts["s"] < 100
+        for name, saving in by_system.get("Linux", {}).items()
+        if 0 < saving["s"] < 100
     }
 
 
@@ -180,7 +180,7 @@ def _karpenter(text: str, key: str = "k") -> Mapping[tuple[str, str], tuple[floa
     return found
 
 
-def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, str]]:
+def _prices(text: str) -> Mapping[tuple[str, str], tuple[float, str]]:
     listing: list[dict[str, Any]] = json.loads(text[text.index("[") : text.rindex("]") + 1])
     return {
         (region, entry["name"]): (float(figures["onDemand"]), "l")

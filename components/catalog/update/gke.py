@@ -93,9 +93,9 @@ def update(snapshots: Path, out: Path) -> None:
     table.write(
         out / "prices.csv", "Machines without what is added to them, USD per hour.", table.PRICES, [source], lines
     )
-    places = Source("z", calculator.day(_ZONES), calculator.source(_ZONES))
+    zones = Source("z", calculator.day(_ZONES), calculator.source(_ZONES))
     cells = list(_regions(calculator.text(_ZONES), prices))
-    table.write(out / "regions.csv", "Regions of Google Cloud and their zones.", table.REGIONS, [places], cells)
+    table.write(out / "regions.csv", "Regions of Google Cloud and their zones.", table.REGIONS, [zones], cells)
     (out / "accelerators.csv").write_text(_ACCELERATORS.read_text(encoding="utf-8"), encoding="utf-8")
 
 

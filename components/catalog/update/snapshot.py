@@ -18,10 +18,10 @@ class Snapshot:
     def find(cls, folder: Path, name: str) -> Snapshot:
         """The repository `owner/name` below a folder. Raises FileNotFoundError if there is none."""
         owner, _, repository = name.partition("/")
-        places = [folder / f"{owner}+{repository}" / "repo", folder / name, folder / f"{name}.git"]
-        for place in places:
-            if place.is_dir():
-                return cls(name, place)
+        candidates = [folder / f"{owner}+{repository}" / "repo", folder / name, folder / f"{name}.git"]
+        for candidate in candidates:
+            if candidate.is_dir():
+                return cls(name, candidate)
         raise FileNotFoundError(f"no snapshot of {name} in {folder}: git clone it to {folder / name}")
 
     def text(self, file: str) -> str:

@@ -52,7 +52,7 @@ def grant(
     """Assigns a role. With the principal's type, Azure does not look up an identity that may be too new to be found."""
     return authorization.RoleAssignment(
         f"{context.name}-{suffix}",
-        role_definition_id=pulumi.Output.from_input(scope).apply(lambda where: definition(role, where)),
+        role_definition_id=pulumi.Output.from_input(scope).apply(lambda scope_id: definition(role, scope_id)),
         scope=scope,
         principal_id=principal,
         principal_type=kind,

@@ -72,8 +72,8 @@ def _versions(args: AksSettings) -> Iterator[Problem]:
     if control is None or nodes is None:
         return
     for key, value, number in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
-        if value and (wrong := versions.offered_problem(versions.OFFERED_BY_AKS, number)):
-            yield Problem(("cluster", key), f"{value} {wrong}")
+        if value and (problem := versions.offered_problem(versions.OFFERED_BY_AKS, number)):
+            yield Problem(("cluster", key), f"{value} {problem}")
             return
     given = (("cluster", "version"),)
     if not 0 <= control - nodes <= _NODES_BEHIND:

@@ -94,8 +94,8 @@ def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
         return
     able = _profiles(accelerator)
     if sharing.profile not in able:
-        listed = ", ".join(able)
-        reason = f"AKS does not offer MIG profile {sharing.profile} on {accelerator.name}; choose one of {listed}"
+        choices = ", ".join(able)
+        reason = f"AKS does not offer MIG profile {sharing.profile} on {accelerator.name}; choose one of {choices}"
         yield Problem((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
 
 
@@ -127,10 +127,10 @@ def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]
     fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
     if not fitting:
         return
-    listed = ", ".join(sorted(fitting))
+    choices = ", ".join(sorted(fitting))
     if args.system_group is None and len(fitting) > 1:
         reason = (
-            f"missing, and several groups can be the system node pool; choose one of {listed} (it cannot change later)"
+            f"missing, and several groups can be the system node pool; choose one of {choices} (it cannot change later)"
         )
         yield Problem(path, reason, given=given)
     elif args.system_group and args.system_group not in fitting:
@@ -139,7 +139,7 @@ def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]
             if args.system_group in groups
             else "is not a node group"
         )
-        reason = f"{args.system_group} {why}; choose one of {listed}{did_you_mean(args.system_group, fitting)}"
+        reason = f"{args.system_group} {why}; choose one of {choices}{did_you_mean(args.system_group, fitting)}"
         yield Problem(path, reason, given=given)
     elif shape := system_group(groups, args.system_group):
         yield from _system_machine(shape)

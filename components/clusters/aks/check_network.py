@@ -37,7 +37,7 @@ def find_problems(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
             ranges[key] = found
     yield from _sizes(ranges)
     yield from _overlaps(ranges)
-    yield from _room(ranges, groups)
+    yield from _capacity(ranges, groups)
     yield from allowed_cidrs.find_problems(args.endpoint.allowed_cidrs, public=args.endpoint.public)
 
 
@@ -81,20 +81,20 @@ def _overlaps(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Problem]:
                 yield Problem((*_PATH, key), f"{network} overlaps {used}, which AKS reserves; use another range")
 
 
-def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Problem]:
+def _capacity(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Problems of ranges that are too small: each node takes a /24 for pods and an address of the subnet."""
     nodes = sum(shape.args.max for shape in groups.values())
     given = tuple(("nodeGroups", name) for name in groups)
     pods, vnet = ranges.get("podCidr"), ranges.get("cidr")
     if pods and pods.prefixlen <= NODE_PREFIX_LENGTH and nodes > 1 << (NODE_PREFIX_LENGTH - pods.prefixlen):
-        room = 1 << (NODE_PREFIX_LENGTH - pods.prefixlen)
-        reason = f"{pods} has addresses for {number_of(room, 'node')} (256 each), but the groups have up to {nodes}"
+        capacity = 1 << (NODE_PREFIX_LENGTH - pods.prefixlen)
+        reason = f"{pods} has addresses for {number_of(capacity, 'node')} (256 each), but the groups have up to {nodes}"
         yield Problem((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
     if vnet and vnet.prefixlen <= _SIZES["cidr"][1]:
-        room = ipaddress.IPv4Network(nodes_subnet(str(vnet))).num_addresses - _RESERVED_IN_SUBNET
-        if nodes > room:
+        capacity = ipaddress.IPv4Network(nodes_subnet(str(vnet))).num_addresses - _RESERVED_IN_SUBNET
+        if nodes > capacity:
             reason = (
-                f"the node subnet, a quarter of {vnet}, has addresses for {number_of(room, 'node')}, "
+                f"the node subnet, a quarter of {vnet}, has addresses for {number_of(capacity, 'node')}, "
                 f"but the groups have up to {nodes}"
             )
             yield Problem((*_PATH, "cidr"), f"{reason}; use a larger range", given=given)

@@ -53,13 +53,13 @@ def _cluster_entry(
     """
     # The name as an Output of the resource, so that the cluster exists.
     template = cluster.name.apply(lambda name: _template(name or context.args.cluster_name))
-    asked = resources.Deployment(
+    deployment = resources.Deployment(
         f"{context.name}-kubeconfig",
         resource_group_name=context.group.name,
         properties={"mode": resources.DeploymentMode.INCREMENTAL, "template": template},
         opts=context.after(cluster, *before),
     )
-    return asked.properties.apply(lambda found: _parsed(found.outputs))
+    return deployment.properties.apply(lambda found: _parsed(found.outputs))
 
 
 def _template(name: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def storage_subnet(
 ) -> network.Subnet:
     """A subnet for storage in the nodes' VNet."""
     delegation: network.DelegationArgsDict = {"name": name, "service_name": delegated_to}
-    kept = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep)
+    retained = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep)
     return network.Subnet(
         f"{context.name}-{name}",
         resource_group_name=context.group.name,
@@ -59,7 +59,7 @@ def storage_subnet(
         address_prefix=cidr,
         default_outbound_access=False,
         delegations=[delegation] if delegated_to else None,
-        opts=pulumi.ResourceOptions.merge(context.opts, kept),
+        opts=pulumi.ResourceOptions.merge(context.opts, retained),
     )
 
 

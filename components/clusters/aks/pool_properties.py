@@ -32,10 +32,10 @@ def fit_for_system(groups: Mapping[str, Shape]) -> dict[str, Shape]:
     }
 
 
-def system_group(groups: Mapping[str, Shape], named: str | None) -> Shape | None:
+def system_group(groups: Mapping[str, Shape], name: str | None) -> Shape | None:
     """The system node pool's group: the one in the settings, or the only candidate."""
     fitting = fit_for_system(groups)
-    return fitting.get(named) if named else next(iter(fitting.values()), None)
+    return fitting.get(name) if name else next(iter(fitting.values()), None)
 
 
 def mig_slices(profile: str) -> str:

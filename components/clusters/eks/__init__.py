@@ -45,8 +45,8 @@ class Eks(EksSettings):
         yield from check_members.find_problems(self, members)
 
     def subjects(self, members: Sequence[str], group: str) -> Sequence[str]:
-        named = [member for member in members if principals.of_member(member) is None]
-        return named if len(named) == len(members) else [*named, f"group:{group}"]
+        others = [member for member in members if principals.of_member(member) is None]
+        return others if len(others) == len(members) else [*others, f"group:{group}"]
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
         from components.clusters.eks import members

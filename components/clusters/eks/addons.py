@@ -55,8 +55,8 @@ def _monitoring(groups: Mapping[str, Shape]) -> dict[str, Any] | None:
 def _version(context: Context, name: str) -> str | None:
     """The add-on's version from the settings, or the pinned one; None lets EKS choose."""
     pinned = versions.EKS_ADDONS.get(context.args.version, {}).get(name)
-    asked = context.args.addons.get(name, pinned)
-    return None if asked == DEFAULT else asked
+    version = context.args.addons.get(name, pinned)
+    return None if version == DEFAULT else version
 
 
 def _addon(

@@ -23,9 +23,11 @@ def find_problems(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
     """Every problem, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
-        room = _NAME_LIMIT - _ADDED_TO_NAMES
-        if len(name) > room:
-            reason = f"the name has {len(name)} characters; shorten it to {room}, because EKS resources append a suffix"
+        limit = _NAME_LIMIT - _ADDED_TO_NAMES
+        if len(name) > limit:
+            reason = (
+                f"the name has {len(name)} characters; shorten it to {limit}, because EKS resources append a suffix"
+            )
             yield Problem(path, reason)
         yield from _zones(path, args, shape)
         if shape.machine and shape.machine.memory_gib < _LEAST_MEMORY:
@@ -38,20 +40,20 @@ def find_problems(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
 
 def _zones(path: tuple[str, ...], args: EksSettings, shape: Shape) -> Iterator[Problem]:
     setting = "cluster.network.subnets" if args.network.subnets else "cluster.zones"
-    listed = ", ".join(args.subnet_zones)
+    zones = ", ".join(args.subnet_zones)
     outside = [zone for zone in shape.args.zones if zone not in args.subnet_zones]
     # Zones that the region does not have are reported by another check.
     known = catalog.zones("eks", args.region)
     for zone in (zone for zone in outside if not known or zone in known):
         near = did_you_mean(zone, args.subnet_zones)
-        reason = f"{zone} is not a zone of the cluster; choose one of {listed}{near}, or add {zone} to {setting}"
+        reason = f"{zone} is not a zone of the cluster; choose one of {zones}{near}, or add {zone} to {setting}"
         yield Problem((*path, "zones"), reason, given=_GIVEN)
     if uses_efa(shape) and len(shape.args.zones) > 1:
         reason = f"EFA connects machines of one zone only; choose one of {', '.join(shape.args.zones)}"
         yield Problem((*path, "zones"), f"{reason}, or declare a group for each")
     if not outside and shape.machine and not zones_of(shape, args):
         reason = (
-            f"{shape.machine.name} is not available in any zone of the cluster ({listed}); add a zone that has "
+            f"{shape.machine.name} is not available in any zone of the cluster ({zones}); add a zone that has "
             f"it to {setting}"
         )
         yield Problem(path, reason, given=_GIVEN)
@@ -84,10 +86,10 @@ def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
 def _keys(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     for key in shape.args.labels:
         if len(LABEL) + len(key) > TAG_KEY_LIMIT:
-            room = TAG_KEY_LIMIT - len(LABEL)
+            most = TAG_KEY_LIMIT - len(LABEL)
             yield Problem(
                 (*path, "labels", key),
-                f"the key has {len(key)} characters; shorten it to {room}, so that it fits into an AWS tag",
+                f"the key has {len(key)} characters; shorten it to {most}, so that it fits into an AWS tag",
             )
     limit = min(_TAINT_KEY_LIMIT, TAG_KEY_LIMIT - len(TAINT))
     for index, taint in enumerate(shape.args.taints):

@@ -25,7 +25,9 @@ def find_problems(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Pro
             reason = f"{arn!r} is an IAM group, to which EKS gives no access; name a role that its users assume"
             yield Problem(path, f"{reason}, such as {_EXAMPLE}")
         elif kind == "group" or not principals.is_role_or_user(arn):
-            yield Problem(path, f"{member!r} is not an IAM role or user; use one such as {_EXAMPLE}{_meant(arn, who)}")
+            yield Problem(
+                path, f"{member!r} is not an IAM role or user; use one such as {_EXAMPLE}{_suggestion(arn, who)}"
+            )
         elif admin is not None:
             reason = f"is an administrator already (cluster.admins.{admin}), and EKS has one access entry for each"
             yield Problem(path, f"{reason}; remove it here, or there", given=(("cluster", "admins", admin),))
@@ -33,7 +35,7 @@ def find_problems(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Pro
             yield Problem(path, f"{who[-1]} is the role of the cluster's own nodes; name one that people assume")
 
 
-def _meant(arn: str, who: tuple[str, ...]) -> str:
+def _suggestion(arn: str, who: tuple[str, ...]) -> str:
     if principals.is_role_or_user(arn):
         return f" (did you mean user:{arn}?)"
     if who[1:2] == ("role",):

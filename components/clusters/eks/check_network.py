@@ -1,4 +1,4 @@
-"""Checks of an EKS cluster's network, and of its room for nodes and pods."""
+"""Checks of an EKS cluster's network, and of its capacity for nodes and pods."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,19 +52,19 @@ def _network(args: EksSettings) -> Iterator[Problem]:
     network, path = args.network, ("cluster", "network")
     if network.subnets:
         of_new = (((*path, "cidr"), network.cidr), (("cluster", "zones"), args.zones), ((*path, "nat"), network.nat))
-        for where, value in of_new:
+        for at, value in of_new:
             if value:
-                yield Problem(where, "applies to a new VPC, but subnets names existing ones; remove one of them")
-    where = (*path, "subnets") if network.subnets else ("cluster", "zones")
+                yield Problem(at, "applies to a new VPC, but subnets names existing ones; remove one of them")
+    at = (*path, "subnets") if network.subnets else ("cluster", "zones")
     zones = list(network.subnets or args.zones)
     if len(zones) == 1:
-        yield Problem(where, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
+        yield Problem(at, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
     known = catalog.zones("eks", args.region) or tuple(f"{args.region}{letter}" for letter in ZONE_LETTERS)
     for zone in zones:
         if zone not in known:
             near = did_you_mean(zone, known)
             reason = f"unknown zone {zone!r} in {args.region}; choose one of {', '.join(known)}{near}"
-            yield Problem(where, reason, given=(("cluster", "region"),))
+            yield Problem(at, reason, given=(("cluster", "region"),))
 
 
 def _subnets(args: EksSettings) -> Iterator[Problem]:
@@ -104,7 +104,7 @@ def _addresses(args: EksSettings) -> Iterator[Problem]:
 
 
 def address_problems(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Problem of full groups without room in their zones. The size of existing subnets is unknown."""
+    """Problem of full groups without addresses in their zones. The size of existing subnets is unknown."""
     vpc = inner_network(args.network.cidr or DEFAULT_CIDR)
     if args.network.subnets or isinstance(vpc, str) or not LARGEST <= vpc.prefixlen <= SMALLEST:
         return
@@ -113,10 +113,10 @@ def address_problems(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator
     for among in sorted({*zones.values(), everywhere}, key=lambda found: (len(found), sorted(found))):
         inside = [name for name, found in zones.items() if found and found <= among]
         needed = _EACH_NODE * sum(groups[name].args.max for name in inside)
-        room = len(among) * addresses_of_a_zone(vpc.prefixlen)
-        if needed > room:
+        capacity = len(among) * addresses_of_a_zone(vpc.prefixlen)
+        if needed > capacity:
             nodes = f"up to {needed // _EACH_NODE} nodes of {', '.join(inside)} in {', '.join(sorted(among))}"
-            reason = f"{nodes} and their pods take at least {needed:,} addresses, but {vpc} has {room:,} there"
+            reason = f"{nodes} and their pods take at least {needed:,} addresses, but {vpc} has {capacity:,} there"
             given = (("cluster", "zones"), ("cluster", "region"), *(("nodeGroups", name) for name in inside))
             yield Problem(_PATH, f"{reason}; {_remedy(needed, sorted(among))}", given=given)
             return

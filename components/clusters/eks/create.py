@@ -67,11 +67,13 @@ def _managed(
     efa_groups: list[pulumi.Input[str]] = []
     if any(uses_efa(component.shape) for component in managed.values()):
         efa_groups = [control_plane.security_group(cluster), efa.security_group(context, cluster).id]
-    around = Surroundings(cluster, role, subnets, efa_groups)
+    surroundings = Surroundings(cluster, role, subnets, efa_groups)
     first = addons.before_nodes(context, cluster)
 
     def create(names: list[str], before: list[pulumi.Resource]) -> dict[str, pulumi.Resource]:
-        return {name: managed_group(context, around, managed[name].shape, managed[name], before) for name in names}
+        return {
+            name: managed_group(context, surroundings, managed[name].shape, managed[name], before) for name in names
+        }
 
     nodes = create([name for name, c in managed.items() if is_system(c.shape)], first)
     groups = {name: component.shape for name, component in components.items()}

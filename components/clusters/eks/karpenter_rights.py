@@ -116,23 +116,23 @@ def _instance_profiles(context: Context) -> list[dict[str, Any]]:
     owner = _owner(context)
     profiles = f"arn:{context.partition}:iam::*:instance-profile/*"
 
-    def carrying(where: str) -> dict[str, str]:
-        return {f"aws:{where}/{owner}": "owned", f"aws:{where}/{_REGION}": context.region}
+    def carrying(tag_kind: str) -> dict[str, str]:
+        return {f"aws:{tag_kind}/{owner}": "owned", f"aws:{tag_kind}/{_REGION}": context.region}
 
-    asked = {**carrying("RequestTag"), f"aws:RequestTag/{_CLUSTER}": context.cluster_name}
-    asked_class, there_class = {f"aws:RequestTag/{_CLASS}": "*"}, {f"aws:ResourceTag/{_CLASS}": "*"}
+    requested = {**carrying("RequestTag"), f"aws:RequestTag/{_CLUSTER}": context.cluster_name}
+    requested_class, there_class = {f"aws:RequestTag/{_CLASS}": "*"}, {f"aws:ResourceTag/{_CLASS}": "*"}
     there = carrying("ResourceTag")
     changes = [f"iam:{what}" for what in ("AddRoleToInstanceProfile", "RemoveRoleFromInstanceProfile")]
     return [
         {
             "Action": "iam:CreateInstanceProfile",
             "Resource": profiles,
-            "Condition": {"StringEquals": asked, "StringLike": asked_class},
+            "Condition": {"StringEquals": requested, "StringLike": requested_class},
         },
         {
             "Action": "iam:TagInstanceProfile",
             "Resource": profiles,
-            "Condition": {"StringEquals": {**there, **asked}, "StringLike": {**there_class, **asked_class}},
+            "Condition": {"StringEquals": {**there, **requested}, "StringLike": {**there_class, **requested_class}},
         },
         {
             "Action": [*changes, "iam:DeleteInstanceProfile"],

@@ -37,18 +37,18 @@ class Surroundings:
 
 
 def managed_group(
-    context: Context, around: Surroundings, shape: Shape, component: NodeGroup, before: Sequence[pulumi.Resource]
+    context: Context, surroundings: Surroundings, shape: Shape, component: NodeGroup, before: Sequence[pulumi.Resource]
 ) -> aws.eks.NodeGroup:
     """The group, after `before` and everything that its nodes require to become Ready."""
     args = context.args
     inside = pulumi.ResourceOptions(parent=component)
-    template = launch_template(context, shape, around.efa_groups if uses_efa(shape) else (), inside)
+    template = launch_template(context, shape, surroundings.efa_groups if uses_efa(shape) else (), inside)
     labels = _labels(shape)
     group = aws.eks.NodeGroup(
         shape.name,
-        cluster_name=around.cluster.name,
-        node_role_arn=around.role.arn,
-        subnet_ids=around.subnets.of(zones_of(shape, args)),
+        cluster_name=surroundings.cluster.name,
+        node_role_arn=surroundings.role.arn,
+        subnet_ids=surroundings.subnets.of(zones_of(shape, args)),
         version=args.node_version or args.version,
         ami_type=shape.machine.image if shape.machine else None,
         instance_types=_instance_types(shape),
@@ -65,7 +65,7 @@ def managed_group(
         node_repair_config={"enabled": True},
         opts=pulumi.ResourceOptions(
             parent=component,
-            depends_on=[*around.role.grants, *around.subnets.routes, *before],
+            depends_on=[*surroundings.role.grants, *surroundings.subnets.routes, *before],
             ignore_changes=_left_alone(shape) or None,
         ),
     )

@@ -25,8 +25,8 @@ _NODE_NAME_LIMIT = 63
 
 def home() -> Path:
     """The folder of the running instance: kubeconfig, charts, the volume pool."""
-    if named := os.environ.get("TENSORPLANE_HOME"):
-        return Path(named)
+    if folder := os.environ.get("TENSORPLANE_HOME"):
+        return Path(folder)
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return state / "tensorplane" / "dev"
 
@@ -65,10 +65,10 @@ class Embedded(ClusterArgs):
             # The node's name is also the value of a label.
             longest = f"{name}-{simulated_nodes.count(shape) - 1}"
             if len(longest) > _NODE_NAME_LIMIT:
-                room = _NODE_NAME_LIMIT - len(longest) + len(name)
+                limit = _NODE_NAME_LIMIT - len(longest) + len(name)
                 yield Problem(
                     ("nodeGroups", name),
-                    f"the name has {len(name)} characters; shorten it to {room}, so that its node names stay valid",
+                    f"the name has {len(name)} characters; shorten it to {limit}, so that its node names stay valid",
                 )
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:

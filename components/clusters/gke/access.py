@@ -48,10 +48,10 @@ def project_number(agent: projects.ServiceIdentity) -> pulumi.Output[str]:
 
 def account_id(cluster_name: str) -> str:
     """Id of the nodes' service account: the cluster's name, shortened to Google's limit."""
-    room = _ACCOUNT_LIMIT - len(_SUFFIX)
-    if len(cluster_name) <= room:
+    limit = _ACCOUNT_LIMIT - len(_SUFFIX)
+    if len(cluster_name) <= limit:
         return f"{cluster_name}{_SUFFIX}"
-    return f"{cluster_name[: room - 7]}-{digest(cluster_name, 6)}{_SUFFIX}"
+    return f"{cluster_name[: limit - 7]}-{digest(cluster_name, 6)}{_SUFFIX}"
 
 
 def node_account(

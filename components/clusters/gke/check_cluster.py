@@ -30,7 +30,7 @@ _HOURS_IN_32_DAYS = 48
 def find_problems(args: GkeSettings) -> Iterator[Problem]:
     """Every problem, a line each."""
     yield from _names(args)
-    yield from _place(args)
+    yield from _location(args)
     yield from _version(args)
     yield from _maintenance(args)
     yield from _encryption_key(args)
@@ -57,14 +57,14 @@ def _names(args: GkeSettings) -> Iterator[Problem]:
             yield Problem(("cluster", "labels", key), f"invalid value {value!r}; {remedy}")
 
 
-def _place(args: GkeSettings) -> Iterator[Problem]:
+def _location(args: GkeSettings) -> Iterator[Problem]:
     regions = catalog.regions("gke")
     if regions and args.region not in regions:
         region = args.region.rsplit("-", 1)[0]
-        listed = f"unknown region {args.region!r}; choose one of {', '.join(sorted(regions))}"
+        unknown = f"unknown region {args.region!r}; choose one of {', '.join(sorted(regions))}"
         near = did_you_mean(args.region, regions)
         zone = f"{args.region!r} is a zone, not a region; use its region {region}"
-        yield Problem(("cluster", "region"), zone if region in regions else f"{listed}{near}")
+        yield Problem(("cluster", "region"), zone if region in regions else f"{unknown}{near}")
         return
     known = catalog.zones("gke", args.region)
     for zone in args.zones:

@@ -29,9 +29,11 @@ def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
     """Every problem, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
-        room = _NAME_LIMIT - _ADDED_TO_NAMES
-        if len(name) > room:
-            reason = f"the name has {len(name)} characters; shorten it to {room}, because GKE resources append a suffix"
+        limit = _NAME_LIMIT - _ADDED_TO_NAMES
+        if len(name) > limit:
+            reason = (
+                f"the name has {len(name)} characters; shorten it to {limit}, because GKE resources append a suffix"
+            )
             yield Problem(path, reason)
         yield from _zones(path, shape, args)
         yield from _slice(path, shape)
@@ -66,18 +68,18 @@ def _why_one(shape: Shape) -> str:
 
 
 def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
-    topology, where = shape.args.topology, (*path, "topology")
+    topology, at = shape.args.topology, (*path, "topology")
     if topology is None:
         return
     if shape.accelerator is None or shape.accelerator.kind != "tpu":
-        yield Problem(where, "is set on a group without TPUs; remove it")
+        yield Problem(at, "is set on a group without TPUs; remove it")
         return
     like = (shape.machine and shape.machine.topology) or topology
     if not slices.is_topology(topology, like):
         known = slices.examples(like)
         near = did_you_mean(topology, known)
         yield Problem(
-            where, f"{shape.accelerator.name} has no topology {topology!r}; choose one of {', '.join(known)}{near}"
+            at, f"{shape.accelerator.name} has no topology {topology!r}; choose one of {', '.join(known)}{near}"
         )
         return
     machines, args = slices.machines(shape), shape.args
@@ -86,7 +88,7 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
             f"{topology} spans several machines, but {shape.accelerator.name} machines are not interconnected; "
             f"use {like}"
         )
-        yield Problem(where, reason)
+        yield Problem(at, reason)
     elif machines > 1 and shape.per_node != slices.CHIPS_OF_SLICE_MACHINES:
         reason = (
             f"is {shape.per_node}, but machines of a multi-host slice ({topology}) have 4 chips each; set perNode: 4"
@@ -94,7 +96,7 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
         yield Problem((*path, "perNode"), reason)
     elif machines < 1:
         yield Problem(
-            where, f"{topology} has fewer chips than one machine of the group ({shape.per_node}); use a larger topology"
+            at, f"{topology} has fewer chips than one machine of the group ({shape.per_node}); use a larger topology"
         )
     elif args.max != machines:
         yield Problem(
@@ -185,12 +187,12 @@ def rental_problems(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     not sold on demand, and some not as spot or not reserved."""
     for name, shape in groups.items():
         ways = _RENTED.get(shape.machine.name) if shape.machine else None
-        asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
-        if ways and shape.machine and asked not in ways:
-            key = "reserved" if asked == "reserved" else "spot"
+        rented = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
+        if ways and shape.machine and rented not in ways:
+            key = "reserved" if rented == "reserved" else "spot"
             options = " or ".join(_NEEDED[way] for way in ways)
             yield Problem(
-                ("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {options}"
+                ("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(rented)}; use {options}"
             )
 
 

@@ -70,6 +70,6 @@ def _of_domain(args: GkeSettings, groups: Mapping[Key, str]) -> Iterator[Problem
 def of_domain(args: GkeSettings) -> Iterator[Problem]:
     """Problems of the domain itself."""
     if args.groups_domain is not None and not DOMAIN.fullmatch(args.groups_domain):
-        meant = args.groups_domain.rpartition("@")[2].lower()
-        near = f" (did you mean {meant}?)" if DOMAIN.fullmatch(meant) else ""
+        nearest = args.groups_domain.rpartition("@")[2].lower()
+        near = f" (did you mean {nearest}?)" if DOMAIN.fullmatch(nearest) else ""
         yield Problem(_DOMAIN, f"{args.groups_domain!r} is not a domain; use one such as example.com{near}")

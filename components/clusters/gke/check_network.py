@@ -1,4 +1,4 @@
-"""Checks of a GKE cluster's network, and of its room for nodes and pods."""
+"""Checks of a GKE cluster's network, and of its capacity for nodes and pods."""
 
 import ipaddress
 import itertools
@@ -26,7 +26,7 @@ _LARGEST_NODES, _SMALLEST_NODES = 8, 29
 def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Every problem, a line each."""
     yield from _network(args)
-    yield from _room(args, groups)
+    yield from _capacity(args, groups)
     yield from _endpoint(args)
 
 
@@ -81,27 +81,29 @@ def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
         yield "controlPlaneCidr", network.control_plane_cidr, _CONTROL_PLANE_PREFIX, _CONTROL_PLANE_PREFIX
 
 
-def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+def _capacity(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Problems of ranges that are too small for full groups."""
     network, given = args.network, (("nodeGroups",),)
     nodes = sum(shape.args.max for shape in groups.values())
     if network.existing:
         return
     if not isinstance(network_of(network.pod_cidr), str):
-        room = nodes_by_pods(network.pod_cidr, args.max_pods_per_node)
-        if nodes > room:
+        capacity = nodes_by_pods(network.pod_cidr, args.max_pods_per_node)
+        if nodes > capacity:
             each = f"{pod_block(args.max_pods_per_node)} addresses of {network.pod_cidr} each"
             reason = (
-                f"the range has addresses for {number_of(room, 'node')} ({each}), but the groups have up to {nodes}"
+                f"the range has addresses for {number_of(capacity, 'node')} ({each}), but the groups have up to {nodes}"
             )
             remedy = (
                 f"use a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))} or larger, or lower maxPodsPerNode"
             )
             yield Problem(("cluster", "network", "podCidr"), f"{reason}; {remedy}", given=given)
     if not isinstance(network_of(network.cidr), str):
-        room = nodes_by_addresses(network.cidr)
-        if nodes > room:
-            reason = f"{network.cidr} has addresses for {number_of(room, 'node')}, but the groups have up to {nodes}"
+        capacity = nodes_by_addresses(network.cidr)
+        if nodes > capacity:
+            reason = (
+                f"{network.cidr} has addresses for {number_of(capacity, 'node')}, but the groups have up to {nodes}"
+            )
             remedy = f"use a /{_prefix_for(nodes + 5)} or larger"
             yield Problem(("cluster", "network", "cidr"), f"{reason}; {remedy}", given=given)
 

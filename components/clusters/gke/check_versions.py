@@ -17,7 +17,7 @@ class _Least:
 
     least: str
     what: str
-    named: bool = False
+    explicit: bool = False
     """Whether the settings must name a version, because no channel's default is new enough."""
 
 
@@ -27,7 +27,9 @@ _CLASS = _Least("1.33.4-gke.1350000", "does not support taints in a ComputeClass
 # docs.cloud.google.com/kubernetes-engine/docs/how-to/prepare-arm-workloads-for-deployment#configure-default-taint, and
 # nodePoolConfig.taintConfig of the same reference.
 _ARM_POOL = _Least("1.35.0-gke.2141000", "adds a taint to all Arm nodes")
-_ARM_CLASS = _Least("1.36.2-gke.1498000", "adds a taint to all Arm nodes that it provisions automatically", named=True)
+_ARM_CLASS = _Least(
+    "1.36.2-gke.1498000", "adds a taint to all Arm nodes that it provisions automatically", explicit=True
+)
 
 
 def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
@@ -38,7 +40,7 @@ def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
     lacking = [
         (minimum, name)
         for name, shape in groups.items()
-        if (minimum := _minimum(shape)) and (minimum.named if found is None else found < _parts(minimum.least))
+        if (minimum := _minimum(shape)) and (minimum.explicit if found is None else found < _parts(minimum.least))
     ]
     if lacking:
         minimum, name = max(lacking, key=lambda each: _parts(each[0].least))

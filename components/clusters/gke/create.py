@@ -33,18 +33,18 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
     )
     inside = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=google))
     apis = access.apis(name, inside)
-    where = network.create(name, args, apis["compute"], inside)
+    networks = network.create(name, args, apis["compute"], inside)
     account, roles = access.node_account(name, args, apis["iam"], inside)
     agent = access.agent(name, apis, inside)
     key, key_grants = encryption.secrets_key(name, args, apis, agent, inside)
     cluster = control_plane.create(
         name,
         args,
-        network=where,
+        network=networks,
         node_account=account.email,
         secrets_key=key,
         autoscaling=provisioning.autoscaling(groups, args, account.email),
-        after=[apis["container"], *where.ready, *roles, *key_grants],
+        after=[apis["container"], *networks.ready, *roles, *key_grants],
         opts=inside,
     )
     config: pulumi.Output[str | None] = pulumi.Output.secret(kubeconfig.of(cluster, args))
@@ -56,7 +56,7 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
         if shape.args.provisioner == "automatic":
             group = NodeGroup(shape, opts)
             group.done(provisioning.compute_class(group, args, account.email, provider))
-    return Connection(provider, config, Native(args, cluster, google, where, access.project_number(agent)))
+    return Connection(provider, config, Native(args, cluster, google, networks, access.project_number(agent)))
 
 
 def _pools(

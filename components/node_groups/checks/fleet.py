@@ -39,8 +39,8 @@ def _identity(shape: Shape) -> object:
     labels = {key: value for key, value in shape.labels.items() if key not in (NODE_GROUP, FLAVOR)}
     machine = shape.machine.name if shape.machine else None
     args = shape.args
-    seen = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))
-    return (*seen, frozenset(shape.taints), frozenset(args.zones), args.reserved)
+    by_labels = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))
+    return (*by_labels, frozenset(shape.taints), frozenset(args.zones), args.reserved)
 
 
 def _flavors(groups: Mapping[str, Shape]) -> Iterator[Problem]:
@@ -49,10 +49,10 @@ def _flavors(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     for shape in groups.values():
         other = first.setdefault(shape.flavor, shape)
         if _flavor(other) != _flavor(shape):
-            named, like = (shape, other) if shape.own_taint else (other, shape)
+            tainted, like = (shape, other) if shape.own_taint else (other, shape)
             given = (("nodeGroups", shape.name), ("nodeGroups", other.name))
             reason = f"its taint makes it flavor {shape.flavor}, which {like.name} is too; rename the group"
-            yield Problem(("nodeGroups", named.name), reason, given=given)
+            yield Problem(("nodeGroups", tainted.name), reason, given=given)
 
 
 def _flavor(shape: Shape) -> object:

@@ -26,13 +26,13 @@ _RESERVED_FOR_TAINTS = (
 def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Problem]:
     """Problems of `labels`. `domains`: those that clouds reserve."""
     for key, value in args.labels.items():
-        where = (*path, "labels", key)
+        at = (*path, "labels", key)
         if not is_label_key(key):
-            yield Problem(where, f"invalid label key; use {LABEL_KEY_RULE}{_near_key(key)}")
+            yield Problem(at, f"invalid label key; use {LABEL_KEY_RULE}{_near_key(key)}")
         elif _is_of(key, (*_RESERVED, *domains)):
             reason = "reserved for labels that the cluster, the cloud and tensorplane set"
-            yield Problem(where, f"{reason}; use a prefix of your own")
-        yield from _value(where, value)
+            yield Problem(at, f"{reason}; use a prefix of your own")
+        yield from _value(at, value)
 
 
 def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Problem]:
@@ -40,25 +40,23 @@ def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collec
     # Kubernetes refuses a second taint with the same key and effect.
     first = {(taint.key, taint.effect): "the nodes have it by default" for taint in own}
     for index, taint in enumerate(args.taints):
-        where = (*path, "taints", str(index))
+        at = (*path, "taints", str(index))
         already = first.setdefault((taint.key, taint.effect), f"taints.{index} sets it")
         if not is_label_key(taint.key):
-            yield Problem(
-                (*where, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_RULE}{_near_key(taint.key)}"
-            )
+            yield Problem((*at, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_RULE}{_near_key(taint.key)}")
         elif not already.startswith(f"taints.{index} "):
             yield Problem(
-                (*where, "key"), f"duplicate taint {taint.key} with effect {taint.effect}, {already}; remove one"
+                (*at, "key"), f"duplicate taint {taint.key} with effect {taint.effect}, {already}; remove one"
             )
         elif _is_of(taint.key, (*_RESERVED_FOR_TAINTS, *domains)):
             reason = f"{taint.key} is reserved for taints that the cluster, the cloud and tensorplane set"
-            yield Problem((*where, "key"), f"{reason}; use a key of your own")
-        yield from _value((*where, "value"), taint.value)
+            yield Problem((*at, "key"), f"{reason}; use a key of your own")
+        yield from _value((*at, "value"), taint.value)
 
 
-def _value(where: Key, value: str) -> Iterator[Problem]:
+def _value(path: Key, value: str) -> Iterator[Problem]:
     if not is_label_value(value):
-        yield Problem(where, f"invalid value {value!r}; use {LABEL_VALUE_RULE}{_near(nearest_label(value))}")
+        yield Problem(path, f"invalid value {value!r}; use {LABEL_VALUE_RULE}{_near(nearest_label(value))}")
 
 
 def _is_of(key: str, domains: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Pods that request more CPU or memory than any node has, or more pods than full groups have room for."""
+"""Pods that request more CPU or memory than any node has, or more pods than full groups hold."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,26 +23,26 @@ def find_problems(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Ite
         return
     largest = max(sizes, key=lambda name: (sizes[name].cpus, sizes[name].memory_gib))
     size = sizes[largest]
-    for key, asked, has, unit in (
+    for key, requested, has, unit in (
         ("cpus", resources.cpus, size.cpus, "CPUs"),
         ("memoryGib", resources.memory_gib, size.memory_gib, "GiB"),
     ):
-        if asked > has:
-            reason = f"{asked:g} {unit} do not fit on any node: the largest, of {largest}, has {has:g}"
+        if requested > has:
+            reason = f"{requested:g} {unit} do not fit on any node: the largest, of {largest}, has {has:g}"
             yield Problem((*at, key), f"{reason}; request less, or use a larger machine", given=(("nodeGroups",), at))
 
 
 def find_count_problems(
-    resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]
+    resources: Resources, count: int, at: Key, path: Key, shapes: Sequence[Shape]
 ) -> Iterator[Problem]:
-    """Problem of more simultaneous pods than the full groups have room for.
+    """Problem of more simultaneous pods than the full groups hold.
 
-    `at`: the path of the pods' resources. `where`: the path of their number.
+    `at`: the path of the pods' resources. `path`: the path of their number.
     """
     if not shapes or runs_on_real_node(resources, shapes):
         return
-    room = sum(shape.args.max * how_many(resources, shape, at_most=count) for shape in shapes)
-    if 0 < room < count:
+    capacity = sum(shape.args.max * how_many(resources, shape, at_most=count) for shape in shapes)
+    if 0 < capacity < count:
         groups = ", ".join(shape.name for shape in shapes)
-        reason = f"{count} pods do not fit: full node groups {groups} hold {room} of them"
-        yield Problem(where, f"{reason}; set {room} or less, or raise max there", given=(("nodeGroups",), at))
+        reason = f"{count} pods do not fit: full node groups {groups} hold {capacity} of them"
+        yield Problem(path, f"{reason}; set {capacity} or less, or raise max there", given=(("nodeGroups",), at))

@@ -31,7 +31,7 @@ def find_problems(
     elif isinstance(resources.accelerator, Tier):
         yield from _tier(resources.accelerator, fleet, at)
     elif resources.node_group:
-        yield from _named(fleet, resources.node_group, resources, at, resumes, interruptible=interruptible)
+        yield from _of_group(fleet, resources.node_group, resources, at, resumes, interruptible=interruptible)
         yield from _shared([resources.node_group], fleet, resources, at, synchronous)
     elif resources.accelerator and not fleet.groups and not fleet.unresolved:
         # Only nodes of declared groups have the label that it selects.
@@ -74,7 +74,7 @@ def _shared(groups: Iterable[str], fleet: Fleet, resources: Resources, at: Key, 
         yield Problem((*at, key), f"{reason}; {remedy}", given=(("nodeGroups",), at))
 
 
-def _named(
+def _of_group(
     fleet: Fleet, name: str, resources: Resources, at: Key, resumes: Key, *, interruptible: bool
 ) -> Iterator[Problem]:
     if shape := fleet.groups.get(name):
@@ -120,24 +120,24 @@ def _open(fleet: Fleet, resources: Resources, at: Key, resumes: Key, *, interrup
 
 def _group(shape: Shape, resources: Resources, at: Key, resumes: Key, *, interruptible: bool) -> Iterator[Problem]:
     """Problems of a pod that names this group."""
-    where, given = (*at, "nodeGroup"), (("nodeGroups",), at)
+    path, given = (*at, "nodeGroup"), (("nodeGroups",), at)
     accelerator = shape.accelerator.name if shape.accelerator else None
     if resources.accelerators and accelerator not in resources.accelerators:
         wanted = " or ".join(resources.accelerators)
         reason = f"{shape.name} has {accelerator or 'no accelerator'}; choose a group with {wanted}"
-        yield Problem(where, reason, given=given)
+        yield Problem(path, reason, given=given)
     elif shape.accelerator and not shape.accelerator.counts_as_gpu:
         reason = f"{shape.name} has {accelerator}, which workloads cannot request; choose a group with GPUs or CPUs"
-        yield Problem(where, reason, given=given)
+        yield Problem(path, reason, given=given)
     elif shape.accelerator and not resources.gpus:
         reason = f"{shape.name} accepts only pods with GPUs"
         remedy = "set gpus to 1 or more, or choose a group without accelerator"
-        yield Problem(where, f"{reason}; {remedy}", given=given)
+        yield Problem(path, f"{reason}; {remedy}", given=given)
     elif resources.gpus > (most := most_per_pod(shape)):
         yield _too_many(f"a node of {shape.name}", most, at)
     if shape.args.spot and not interruptible:
         reason = f"{shape.name} is spot and accepts only training jobs with checkpoints"
-        yield Problem(where, f"{reason}; set checkpoints, or choose another group", given=(*given, resumes))
+        yield Problem(path, f"{reason}; set checkpoints, or choose another group", given=(*given, resumes))
 
 
 def _too_many(node: str, most: int, at: Key) -> Problem:

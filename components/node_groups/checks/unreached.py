@@ -11,12 +11,12 @@ def notes(fleet: Fleet, pods: Collection[tuple[str | None, bool]]) -> Iterator[N
 
     `pods`: the node group in each workload's resources, and whether it is interruptible.
     """
-    named = {name for name, _ in pods}
+    required = {name for name, _ in pods}
     for name, shape in fleet.groups.items():
         path = ("nodeGroups", name)
         if shape.args.spot and not any(interruptible for _, interruptible in pods):
             reason = "no workload of this stack can run on spot nodes (only training jobs with checkpoints can)"
             yield Note((*path, "spot"), f"{reason}; the group is for other jobs")
-        elif (taint := shape.own_taint) and name not in named:
+        elif (taint := shape.own_taint) and name not in required:
             reason = f"no workload of this stack tolerates {taint.key}={taint.value}:{taint.effect}"
             yield Note((*path, "taints"), f"{reason}; a workload with nodeGroup: {name} in its resources does")

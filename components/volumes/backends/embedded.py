@@ -50,7 +50,7 @@ class Embedded(Backend):
 
     def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
         if args.source and args.source.mirror_of:
-            yield "StorageClass", _copy_named(name, args.source.mirror_of)
+            yield "StorageClass", _name_of_copy(name, args.source.mirror_of)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         origin = request.args.source.mirror_of if request.args.source else None
@@ -84,7 +84,7 @@ def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) 
     logical = f"{request.namespace.plain_name}-{request.name}"
     made = k8s.storage.v1.StorageClass(
         logical,
-        metadata={"name": _copy_named(logical, origin), "labels": labels(request.name, "volume")},
+        metadata={"name": _name_of_copy(logical, origin), "labels": labels(request.name, "volume")},
         provisioner=DRIVER,
         parameters={"mirrorOf": origin},
         reclaim_policy="Retain",
@@ -97,8 +97,8 @@ def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) 
 
 def is_of_mirror(storage_class: str, origin: str) -> bool:
     """Whether volumes of a StorageClass start with the copy of a mirror."""
-    return storage_class.endswith(_copy_named("", origin))
+    return storage_class.endswith(_name_of_copy("", origin))
 
 
-def _copy_named(volume: str, origin: str) -> str:
+def _name_of_copy(volume: str, origin: str) -> str:
     return f"{volume}-of-mirror-of-{origin}"

@@ -105,7 +105,7 @@ class Ezmeral(Backend):
             yield Problem(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        asked = {
+        given = {
             "csiProvisionerSecretName": self.provisioner_secret,
             "csiProvisionerSecretNamespace": self.secret_namespace,
             "csiNodePublishSecretName": self.ticket_secret,
@@ -120,5 +120,5 @@ class Ezmeral(Backend):
             "topology": self.topology,
             "advisoryquota": f"{self.advisory_quota_gib}G" if self.advisory_quota_gib else None,
         }
-        parameters = {key: value for key, value in asked.items() if value}
+        parameters = {key: value for key, value in given.items() if value}
         return storage_class_per_volume.claim(request, opts, provisioner=_DRIVERS[self.client], parameters=parameters)

@@ -123,12 +123,12 @@ class PersistentDisk(Backend):
             )
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        asked = {
+        given = {
             "disk-encryption-kms-key": self.kms_key,
             "provisioned-iops-on-create": str(self.iops) if self.iops else None,
             "provisioned-throughput-on-create": f"{self.throughput_mib}Mi" if self.throughput_mib else None,
         }
-        parameters = {"type": self.type, **{key: value for key, value in asked.items() if value}}
+        parameters = {"type": self.type, **{key: value for key, value in given.items() if value}}
         return storage_class_per_volume.claim(
             request, opts, provisioner=_DRIVER, parameters=parameters, zone_key=GKE_ZONE
         )

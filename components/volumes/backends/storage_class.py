@@ -69,8 +69,8 @@ class StorageClass(Backend):
             )
             remedy = "which is ReadWriteOnce; set another class or kind in backend"
             yield Problem(("accessModes",), f"{reason}, {remedy}", given=(("backend",),))
-        if self.name and (wrong := storage_class_names.find_problem(self.name, cluster)):
-            yield Problem(("backend", "name"), wrong, given=(("cluster",),))
+        if self.name and (problem := storage_class_names.find_problem(self.name, cluster)):
+            yield Problem(("backend", "name"), problem, given=(("cluster",),))
 
     def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
         # If `driver` is set, the user has installed it, together with its class.

@@ -69,16 +69,16 @@ def _often(at: Key, mirror: MirrorArgs, who: str) -> Iterator[Problem]:
         yield Problem(path, f"is {mirror.every}, but {rule}")
 
 
-def _can_receive(at: Key, backend: Backend, where: Key) -> Iterator[Problem]:
+def _can_receive(at: Key, backend: Backend, path: Key) -> Iterator[Problem]:
     if not backend.capabilities.volsync:
         yield Problem(
-            where,
+            path,
             f"VolSync's pods cannot mount volumes of backend {backend.kind}; use another backend",
             given=((*at, "backend"),),
         )
     elif not backend.renames:
         reason = f"backend {backend.kind} cannot rename files, which VolSync requires; use another backend"
-        yield Problem(where, reason, given=((*at, "backend"),))
+        yield Problem(path, reason, given=((*at, "backend"),))
 
 
 def _target(name: str, args: VolumeArgs, target: str, declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
@@ -99,10 +99,10 @@ def _target(name: str, args: VolumeArgs, target: str, declared: Declared, cluste
 
 def _behind(volume: str, declared: Declared) -> Iterator[str]:
     """The volume that this one is mirrored to, then the volume that that one is mirrored to, and so on."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     here: str | None = volume
-    while here and here not in seen:
-        seen.add(here)
+    while here and here not in visited:
+        visited.add(here)
         args = declared.get(here)
         here = args.mirror.to.volume if args and args.mirror else None
         if here:

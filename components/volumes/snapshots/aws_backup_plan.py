@@ -17,7 +17,7 @@ def plan(
     name: str,
     snapshots: SnapshotsArgs,
     resource: pulumi.Input[str],
-    kept: pulumi.ResourceOptions,
+    retained: pulumi.ResourceOptions,
     *,
     kms_key: str | None = None,
 ) -> None:
@@ -26,10 +26,10 @@ def plan(
     The vault is never deleted, because AWS refuses that while it has backups; the backups expire.
     """
     short = short_name(name)
-    stays = pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(retain_on_delete=True))
+    stays = pulumi.ResourceOptions.merge(retained, pulumi.ResourceOptions(retain_on_delete=True))
     # Pulumi's suffix keeps the name unique if an earlier vault was left.
     vault = aws.backup.Vault(short, kms_key_arn=kms_key, opts=stays)
-    unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider)
+    unprotected = pulumi.ResourceOptions(parent=retained.parent, provider=retained.provider)
     role = roles.granted(
         context,
         f"{short}-backup",

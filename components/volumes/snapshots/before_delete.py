@@ -57,10 +57,10 @@ class Snapshots:
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
         """Creates a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
-        listed = self._api.get(_CLASSES)
-        if listed is None:
+        classes = self._api.get(_CLASSES)
+        if classes is None:
             return False
-        wanted = class_that_retains(driver, namespace, listed["items"])
+        wanted = class_that_retains(driver, namespace, classes["items"])
         try:
             self._api.create(_CLASSES, wanted)
         except ApiError as error:
@@ -134,10 +134,10 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
         context = getattr(cluster.args, "context", None)
         await _guarded(lambda: snapshots_of(kubeconfig, context), args)
 
-    return pulumi.ResourceHook(f"snapshot before a volume of {_named(cluster.args)} is deleted", before)
+    return pulumi.ResourceHook(f"snapshot before a volume of {_name_of(cluster.args)} is deleted", before)
 
 
-def _named(cluster: ClusterArgs) -> str:
+def _name_of(cluster: ClusterArgs) -> str:
     context = getattr(cluster, "context", None)
     return f"cluster {context}" if context else f"the {cluster.kind} cluster"
 

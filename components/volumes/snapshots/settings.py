@@ -37,8 +37,8 @@ class SnapshotsArgs(Model):
     @property
     def count(self) -> list[str]:
         """Number of snapshots to keep, as the CronJob's argument."""
-        kept = self.keep or (None if self.expire else DEFAULT_KEEP)
-        return [f"--keep={kept}"] if kept else []
+        keep = self.keep or (None if self.expire else DEFAULT_KEEP)
+        return [f"--keep={keep}"] if keep else []
 
     @property
     def expire_seconds(self) -> int | None:

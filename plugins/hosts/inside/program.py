@@ -52,7 +52,7 @@ def main() -> int:
     except pulumi.RunError as error:
         _error(str(error))
         return EXIT_ERROR_SHOWN
-    except BaseException as error:  # the program's own fault, whatever it is: shown with its traceback
+    except BaseException as error:  # the program's own error, whatever it is: shown with its traceback
         if not _is_an_answer(error):
             _error("the program failed:\n" + _traceback(error))
         elif str(error) != _ENGINE_ENDED:  # the error has been reported

@@ -36,7 +36,7 @@ def test_a_members_sweep_loses_and_repeats_no_trial_while_its_controller_is_kill
     run = re.findall(rf"^({name}-\w+): submitted to vision: {size}", told, re.MULTILINE)[0]
     volume = paths.volume()
     with (
-        held_sweep.seen(paths.deployed.instance.kubeconfig, TEAM, run) as seen,
+        held_sweep.observed(paths.deployed.instance.kubeconfig, TEAM, run) as seen,
         # A second submission is the same sweep, which it follows.
         member.started("sweep", "-f", file) as follower,
     ):

@@ -54,12 +54,12 @@ def _pods(access: Access, resolved: ResolvedStack, running: ExitStack) -> dict[s
     found: dict[str, str] = {}
     for name, args in resolved.config.datasets.items():
         if args.volume not in found:
-            pod = remote.running(access.api, resolved, _question(access, name), args, read_only=False)
+            pod = remote.running(access.api, resolved, _options(access, name), args, read_only=False)
             found[args.volume] = running.enter_context(pod).pod
     return found
 
 
-def _question(access: Access, dataset: str) -> DatasetOptions:
+def _options(access: Access, dataset: str) -> DatasetOptions:
     return DatasetOptions(dataset, "", access.stack, "", "default")
 
 
@@ -76,7 +76,7 @@ class Pipelines:
     def commit(self, dataset: str, source: Path) -> str:
         """Commit the files of a folder and no others; the commit."""
         about = {"branch": "main", "author": "ann", "message": "", "at": "", "add": False}
-        transfer.commit(self._dataset(dataset), _question(self.access, dataset), source, about, _QUIET)
+        transfer.commit(self._dataset(dataset), _options(self.access, dataset), source, about, _QUIET)
         return str(self.newest(dataset)["id"])
 
     def put(self, dataset: str, /, **texts: str) -> str:
@@ -90,7 +90,7 @@ class Pipelines:
     def get(self, dataset: str) -> dict[str, str]:
         """The files of the newest version."""
         target = self.new_folder()
-        transfer.checkout(self._dataset(dataset), _question(self.access, dataset), target, _QUIET)
+        transfer.checkout(self._dataset(dataset), _options(self.access, dataset), target, _QUIET)
         return {path.name: path.read_text() for path in target.iterdir()}
 
     def newest(self, dataset: str) -> dict[str, Any]:

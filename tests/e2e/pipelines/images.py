@@ -32,7 +32,7 @@ class Example:
         for number in range(1, sheets + 1):
             shutil.copy(self.drawn / "sheets" / f"sheet-{number}.pgm", source)
         # The trigger follows the labels.
-        return self.pipelines.commit("sheets", source), self.pipelines.put("labels", **_named(texts))
+        return self.pipelines.commit("sheets", source), self.pipelines.put("labels", **_by_file(texts))
 
     def run(self, *commits: str) -> Run:
         """The run that has followed these commits by itself, at its end."""
@@ -75,5 +75,5 @@ def _mistaken(labels: str) -> str:
     return labels.translate(str.maketrans("0123456789", "1234567890"))
 
 
-def _named(labels: list[str]) -> dict[str, str]:
+def _by_file(labels: list[str]) -> dict[str, str]:
     return {f"sheet-{number}": text for number, text in enumerate(labels, 1)}

@@ -32,11 +32,11 @@ def test_each_commit_has_one_run_which_works_only_on_what_is_new(of_dev: Pipelin
     assert stages_of(second) == [("upper", "finished", 2, 1, 1, 0), ("count", "finished", 1, 1, 0, 0)], second
     assert of_dev.get("upper") == {"a.txt": "ONE TWO TWO", "b.txt": "TWO FOUR"}
     assert sorted(map(sorted, map(begun_on, of_dev.runs("words")))) == sorted([[commit], [other]])
-    _described(of_dev, second)
+    _check_description(of_dev, second)
     _admitted(of_dev)
 
 
-def _described(pipeline: Pipelines, run: Run) -> None:
+def _check_description(pipeline: Pipelines, run: Run) -> None:
     """What `tensorplane runs words` says is what Argo's Workflow says, of templates that are stored in it."""
     found = Asker(pipeline.access).details("words", datetime.now(UTC))
     upper, count = found.stages

@@ -8,7 +8,7 @@ import strategies
 from data import load
 from digits_network import BATCH, EPOCHS, FILE, compiled, report, training_data
 
-strategy = strategies.named()
+strategy = strategies.chosen()
 with strategy.scope():
     model = compiled()
 steps = math.ceil(len(load(FILE)[0][1]) / BATCH)

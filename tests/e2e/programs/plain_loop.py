@@ -8,7 +8,7 @@ import strategies
 import tensorflow as tf
 from digits_network import BATCH, EPOCHS, network, report, training_data
 
-strategy = strategies.named()
+strategy = strategies.chosen()
 with strategy.scope():
     model = network()
     optimizer = tf.keras.optimizers.Adam(3e-3)

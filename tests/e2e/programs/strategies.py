@@ -7,7 +7,7 @@ import os
 import tensorflow as tf
 
 
-def named() -> tf.distribute.Strategy:
+def chosen() -> tf.distribute.Strategy:
     """`mirrored` has two replicas on this machine's processor, which has no GPUs."""
     name = os.environ["STRATEGY"]
     if name == "mirrored":

@@ -10,7 +10,7 @@ from digits_network import EPOCHS, compiled, report, training_data
 import tensorplane
 
 # tensorplane counts GPUs; replicas on a processor are the program's own.
-strategy = strategies.named() if os.environ["STRATEGY"] == "mirrored" else tensorplane.strategy()
+strategy = strategies.chosen() if os.environ["STRATEGY"] == "mirrored" else tensorplane.strategy()
 with strategy.scope():
     model = compiled()
 tensorplane.fit(model, training_data(), epochs=EPOCHS)

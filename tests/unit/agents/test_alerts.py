@@ -9,7 +9,7 @@ import promql_parser
 
 from components.agent import alerts as agent_alerts
 from tests.support import goldens
-from tests.support.faults import dev
+from tests.support.problems import dev
 from tests.support.rendered_files import rendered_tree
 
 _OF_LEASES = {

@@ -113,7 +113,7 @@ VOLUME_PATH = "/api/v1/persistentvolumes/pvc-1"
 
 
 @dataclass
-class Place:
+class Pod:
     """Everything that a run finds."""
 
     ceph: FakeCeph
@@ -127,7 +127,7 @@ class Place:
 
 
 @pytest.fixture
-def installed(api_server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def installed(api_server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pod:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("JOB_NAME", "")
     rook = tmp_path / "rook"
@@ -140,11 +140,11 @@ def installed(api_server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.Mon
         (rook / name).write_text(text)
     api_server.answers = {("GET", CLAIM_PATH): (200, CLAIM), ("GET", VOLUME_PATH): (200, VOLUME)}
     api_server.unknown = (404, {})
-    return Place(FakeCeph(tmp_path), api_server, rook)
+    return Pod(FakeCeph(tmp_path), api_server, rook)
 
 
 @pytest.fixture
-def place(installed: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+def pod(installed: Pod, monkeypatch: pytest.MonkeyPatch) -> Pod:
     """The same, but for the time that Python takes to start for each command."""
     monkeypatch.setattr(subprocess, "run", installed.ceph.run)
     return installed
@@ -155,7 +155,7 @@ def test_the_code_is_of_ceph_s_image_s_python() -> None:
         ast.parse(text, feature_version=(3, 9))
 
 
-def test_a_run_mirrors_the_directory_above_what_pods_mount_and_takes_a_snapshot(installed: Place) -> None:
+def test_a_run_mirrors_the_directory_above_what_pods_mount_and_takes_a_snapshot(installed: Pod) -> None:
     assert installed.run() == 0
     state = installed.ceph.read()
     here = ["myfs", "csi-vol-1"]
@@ -174,37 +174,37 @@ def test_a_run_mirrors_the_directory_above_what_pods_mount_and_takes_a_snapshot(
     assert state["reach"]["key"] == "[client.lab-mirrors]\nkey = AQD7\n"
 
 
-def test_every_command_of_a_run_is_one_that_its_user_may_run(place: Place) -> None:
+def test_every_command_of_a_run_is_one_that_its_user_may_run(pod: Pod) -> None:
     for minute in range(29_400_000, 29_400_060, 15):
-        assert place.run(minute) == 0
-    asked = {" ".join(words[: 3 if words[2] == "info" else 4]) for words in place.ceph.read()["asked"]}
+        assert pod.run(minute) == 0
+    asked = {" ".join(words[: 3 if words[2] == "info" else 4]) for words in pod.ceph.read()["asked"]}
     assert asked == set(ceph._COMMANDS)
 
 
-def test_a_second_try_of_a_run_changes_nothing(place: Place) -> None:
-    assert place.run() == 0
-    once = place.ceph.read()
-    assert place.run() == 0
-    twice = place.ceph.read()
+def test_a_second_try_of_a_run_changes_nothing(pod: Pod) -> None:
+    assert pod.run() == 0
+    once = pod.ceph.read()
+    assert pod.run() == 0
+    twice = pod.ceph.read()
     assert (once["mirrored"], once["snapshots"]) == (twice["mirrored"], twice["snapshots"])
 
 
 @pytest.mark.parametrize("step", range(6))
-def test_whatever_ends_a_run_in_the_middle_the_next_one_goes_on(place: Place, step: int) -> None:
-    place.ceph.write(snapshots=["by-hand", "mirror-20251124-1500", "mirror-20251124-1515", "mirror-20251124-1530"])
-    place.ceph.write(dies_at=step)
-    assert place.run() == 1
-    place.ceph.write(dies_at=None)
-    assert place.run() == 0
-    state = place.ceph.read()
+def test_whatever_ends_a_run_in_the_middle_the_next_one_goes_on(pod: Pod, step: int) -> None:
+    pod.ceph.write(snapshots=["by-hand", "mirror-20251124-1500", "mirror-20251124-1515", "mirror-20251124-1530"])
+    pod.ceph.write(dies_at=step)
+    assert pod.run() == 1
+    pod.ceph.write(dies_at=None)
+    assert pod.run() == 0
+    state = pod.ceph.read()
     assert state["mirrored"] == ["/volumes/csi/csi-vol-1"]
     assert state["snapshots"] == ["by-hand", "mirror-20251124-1515", "mirror-20251124-1530", "mirror-20251124-1600"]
 
 
-def test_snapshots_do_not_pile_up_and_those_of_others_stay(place: Place) -> None:
+def test_snapshots_do_not_pile_up_and_those_of_others_stay(pod: Pod) -> None:
     for minute in range(29_400_000, 29_400_150, 15):
-        assert place.run(minute) == 0
-    assert place.ceph.read()["snapshots"] == [
+        assert pod.run(minute) == 0
+    assert pod.ceph.read()["snapshots"] == [
         "csi-snap-1",
         "by-hand",
         "mirror-20251124-1745",
@@ -213,17 +213,17 @@ def test_snapshots_do_not_pile_up_and_those_of_others_stay(place: Place) -> None
     ]
 
 
-def test_an_old_subvolume_is_its_directory_itself(place: Place) -> None:
-    place.ceph.write(features=["clone", "snapshot-autoprotect"])
-    assert place.run() == 0
-    assert place.ceph.read()["mirrored"] == ["/volumes/csi/csi-vol-1/0b3e"]
+def test_an_old_subvolume_is_its_directory_itself(pod: Pod) -> None:
+    pod.ceph.write(features=["clone", "snapshot-autoprotect"])
+    assert pod.run() == 0
+    assert pod.ceph.read()["mirrored"] == ["/volumes/csi/csi-vol-1/0b3e"]
 
 
-def test_a_claim_that_no_pod_has_mounted_waits(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    place.api.answers["GET", CLAIM_PATH] = (200, {"status": {"phase": "Pending"}})
-    assert place.run() == 0
+def test_a_claim_that_no_pod_has_mounted_waits(pod: Pod, capsys: pytest.CaptureFixture[str]) -> None:
+    pod.api.answers["GET", CLAIM_PATH] = (200, {"status": {"phase": "Pending"}})
+    assert pod.run() == 0
     assert capsys.readouterr().out == "models: not bound yet, a pod must mount it first\n"
-    assert place.ceph.read()["asked"] == []
+    assert pod.ceph.read()["asked"] == []
 
 
 @pytest.mark.parametrize(
@@ -237,21 +237,21 @@ def test_a_claim_that_no_pod_has_mounted_waits(place: Place, capsys: pytest.Capt
     ],
 )
 def test_another_peer_is_one_line_and_nothing_is_touched(
-    place: Place, capsys: pytest.CaptureFixture[str], peers: list[str], line: str
+    pod: Pod, capsys: pytest.CaptureFixture[str], peers: list[str], line: str
 ) -> None:
-    place.ceph.write(peers=peers)
-    assert place.run() == 1
+    pod.ceph.write(peers=peers)
+    assert pod.run() == 1
     assert capsys.readouterr().err == line
-    assert len(place.ceph.read()["asked"]) == 1
+    assert len(pod.ceph.read()["asked"]) == 1
 
 
-def test_a_volume_of_another_driver_is_refused(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    place.api.answers["GET", VOLUME_PATH] = (200, {"spec": {"nfs": {}}})
-    assert place.run() == 1
+def test_a_volume_of_another_driver_is_refused(pod: Pod, capsys: pytest.CaptureFixture[str]) -> None:
+    pod.api.answers["GET", VOLUME_PATH] = (200, {"spec": {"nfs": {}}})
+    assert pod.run() == 1
     assert "names no subvolume" in capsys.readouterr().err
 
 
-def test_a_claim_that_is_gone_is_one_line(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    del place.api.answers["GET", CLAIM_PATH]
-    assert place.run() == 1
+def test_a_claim_that_is_gone_is_one_line(pod: Pod, capsys: pytest.CaptureFixture[str]) -> None:
+    del pod.api.answers["GET", CLAIM_PATH]
+    assert pod.run() == 1
     assert capsys.readouterr().err == f"models: {CLAIM_PATH[1:]}: HTTP Error 404: Not Found\n"

@@ -56,7 +56,7 @@ def _tell(agent: Agent, line: str = "act") -> None:
     agent.stdin.flush()
 
 
-def _said(agent: Agent) -> str:
+def _printed(agent: Agent) -> str:
     """All that it has said once it has ended."""
     assert agent.stderr is not None
     return agent.stderr.read()
@@ -88,7 +88,7 @@ def test_a_pod_that_was_paused_does_nothing_once_another_acts(api_server: FakeAp
         _tell(first)
         _act(api_server, begin("second"), "second")
     end = "this process ends, and the next one waits for the Lease"
-    assert _said(first) == f"Lease team/agent.usage is held by second; {end}\n"
+    assert _printed(first) == f"Lease team/agent.usage is held by second; {end}\n"
     assert first.wait() == 1
     assert _acts(api_server) == ["first", "second"]
 
@@ -120,7 +120,9 @@ def test_a_pod_that_was_paused_in_a_turn_does_not_act_on_what_it_has_read(
     with _stopped(first):
         time.sleep(2.5)  # longer than the Lease lasts, which nobody else takes
         _tell(first)
-    assert _said(first).startswith("Lease team/agent.usage was not renewed for 2 seconds of a turn; this process ends")
+    assert _printed(first).startswith(
+        "Lease team/agent.usage was not renewed for 2 seconds of a turn; this process ends"
+    )
     assert _acts(api_server) == []
 
 
@@ -138,7 +140,7 @@ def test_a_pod_that_is_stopped_lets_another_act_at_once(
 def test_an_agent_that_hangs_ends(api_server: FakeApiServer, begin: Begin) -> None:
     hanging = begin("first", reconcile_timeout=0.3)
     _tell(hanging, "hang")
-    assert _said(hanging).startswith("no reconcile has begun or ended for 0.3 seconds; this process ends")
+    assert _printed(hanging).startswith("no reconcile has begun or ended for 0.3 seconds; this process ends")
     assert hanging.wait() == 1
     assert _acts(api_server) == []
 
@@ -149,7 +151,7 @@ def test_without_an_answer_about_the_lease_nobody_acts_and_the_process_ends(
     first = begin("first")
     _act(api_server, first, "first")
     del leases.there[PATH]
-    assert "Lease team/agent.usage could not be renewed: HTTPError" in _said(first)
+    assert "Lease team/agent.usage could not be renewed: HTTPError" in _printed(first)
     assert first.wait() == 1
     waiting = begin("second")
     assert waiting.stderr is not None

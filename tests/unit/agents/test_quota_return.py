@@ -80,7 +80,7 @@ LEAVING = pod(9, node="node-1", deletionTimestamp=at(-60), ownerReferences=[])
 BOTH = [pod(0), pod(1)]
 
 
-def seen(*events: Object, pods: list[Object] | None = None) -> Observed:
+def observed(*events: Object, pods: list[Object] | None = None) -> Observed:
     return Observed([JOB], BOTH if pods is None else pods, events)
 
 
@@ -90,24 +90,24 @@ REFUSAL, NO_NODE = "its pods are refused: ", "no node can hold its pods: "
 @pytest.mark.parametrize(
     ("around", "reason"),
     [
-        (seen(REFUSED, pods=[]), REFUSAL + "exceeded quota: pods"),
-        (seen(REFUSED, pods=[pod(0, node="node-1", seconds=95)]), REFUSAL + "exceeded quota: pods"),
+        (observed(REFUSED, pods=[]), REFUSAL + "exceeded quota: pods"),
+        (observed(REFUSED, pods=[pod(0, node="node-1", seconds=95)]), REFUSAL + "exceeded quota: pods"),
         (
-            seen(event("FailedCreate", "job", 90, "Error creating: admission webhook denied it."), pods=[]),
+            observed(event("FailedCreate", "job", 90, "Error creating: admission webhook denied it."), pods=[]),
             REFUSAL + "admission webhook denied it",
         ),
         (
-            seen(event("JobCreationFailed", "set", 90, "exceeded quota: jobs"), pods=[]),
+            observed(event("JobCreationFailed", "set", 90, "exceeded quota: jobs"), pods=[]),
             REFUSAL + "exceeded quota: jobs",
         ),
-        (seen(FULL), NO_NODE + "pod didn't trigger scale-up: 1 max node group size reached"),
-        (seen(NO_GROUP), NO_NODE + "incompatible with nodepool gpus"),
+        (observed(FULL), NO_NODE + "pod didn't trigger scale-up: 1 max node group size reached"),
+        (observed(NO_GROUP), NO_NODE + "incompatible with nodepool gpus"),
         # The group grew, and the pod did not fit.
-        (seen(event("TriggeredScaleUp", "pod-0", 95), FULL), NO_NODE + FULL["message"]),
+        (observed(event("TriggeredScaleUp", "pod-0", 95), FULL), NO_NODE + FULL["message"]),
         # A node for one pod of two is of no use.
-        (seen(event("TriggeredScaleUp", "pod-1", 70), FULL), NO_NODE + FULL["message"]),
+        (observed(event("TriggeredScaleUp", "pod-1", 70), FULL), NO_NODE + FULL["message"]),
         # A pod that outstays its grace period.
-        (seen(REFUSED, pods=[pod(9, node="n", deletionTimestamp=at(40))]), REFUSAL + "exceeded quota: pods"),
+        (observed(REFUSED, pods=[pod(9, node="n", deletionTimestamp=at(40))]), REFUSAL + "exceeded quota: pods"),
     ],
 )
 def test_quota_is_returned(around: Observed, reason: str) -> None:
@@ -117,25 +117,31 @@ def test_quota_is_returned(around: Observed, reason: str) -> None:
 @pytest.mark.parametrize(
     "around",
     [
-        pytest.param(seen(pods=[]), id="no pods yet, and nothing is known"),
-        pytest.param(seen(), id="the scheduler alone finds no node"),
-        pytest.param(seen(event("FailedScheduling", "pod-0", 80, "0/3 nodes", "default-scheduler")), id="scheduler"),
-        pytest.param(seen(REFUSED, pods=[pod(0, seconds=60), pod(1, seconds=60)]), id="created at a second try"),
-        pytest.param(seen(REFUSED, pods=[pod(0, node="n", seconds=60)]), id="refused before one that was taken"),
-        pytest.param(seen(event("FailedCreate", "job", 120), pods=[]), id="refused before this admission"),
-        pytest.param(seen(event("FailedCreate", "other", 90), pods=[]), id="another job's pods are refused"),
-        pytest.param(seen(REFUSED, pods=[LEAVING]), id="a pod that leaves frees its share of a ResourceQuota"),
-        pytest.param(seen(FULL, pods=[*BOTH, LEAVING]), id="a pod that leaves makes room"),
-        pytest.param(seen(FULL, event("TriggeredScaleUp", "pod-0", 70)), id="a node is being added"),
-        pytest.param(seen(FULL, event("TriggeredScaleUp", "pod-0", 80)), id="a node is being added in the same second"),
-        pytest.param(seen(NO_GROUP, event("Nominated", "pod-0", 70)), id="Karpenter makes a node"),
-        pytest.param(seen(FULL, pods=[pod(0, node="n"), pod(1, node="n")]), id="nodes came; images are being pulled"),
+        pytest.param(observed(pods=[]), id="no pods yet, and nothing is known"),
+        pytest.param(observed(), id="the scheduler alone finds no node"),
         pytest.param(
-            seen(event("NotTriggerScaleUp", "pod-0", 80, "1 in backoff after failed scale-up, 2 Insufficient cpu")),
+            observed(event("FailedScheduling", "pod-0", 80, "0/3 nodes", "default-scheduler")), id="scheduler"
+        ),
+        pytest.param(observed(REFUSED, pods=[pod(0, seconds=60), pod(1, seconds=60)]), id="created at a second try"),
+        pytest.param(observed(REFUSED, pods=[pod(0, node="n", seconds=60)]), id="refused before one that was taken"),
+        pytest.param(observed(event("FailedCreate", "job", 120), pods=[]), id="refused before this admission"),
+        pytest.param(observed(event("FailedCreate", "other", 90), pods=[]), id="another job's pods are refused"),
+        pytest.param(observed(REFUSED, pods=[LEAVING]), id="a pod that leaves frees its share of a ResourceQuota"),
+        pytest.param(observed(FULL, pods=[*BOTH, LEAVING]), id="a pod that leaves makes room"),
+        pytest.param(observed(FULL, event("TriggeredScaleUp", "pod-0", 70)), id="a node is being added"),
+        pytest.param(
+            observed(FULL, event("TriggeredScaleUp", "pod-0", 80)), id="a node is being added in the same second"
+        ),
+        pytest.param(observed(NO_GROUP, event("Nominated", "pod-0", 70)), id="Karpenter makes a node"),
+        pytest.param(
+            observed(FULL, pods=[pod(0, node="n"), pod(1, node="n")]), id="nodes came; images are being pulled"
+        ),
+        pytest.param(
+            observed(event("NotTriggerScaleUp", "pod-0", 80, "1 in backoff after failed scale-up, 2 Insufficient cpu")),
             id="the cloud had no machine, and is asked again",
         ),
         pytest.param(
-            seen(event("FailedScheduling", "pod-0", 80, "no instance type has the required offering", "karpenter")),
+            observed(event("FailedScheduling", "pod-0", 80, "no instance type has the required offering", "karpenter")),
             id="Karpenter's cloud had no machine",
         ),
     ],
@@ -158,13 +164,13 @@ def test_what_may_still_start_keeps_its_quota(around: Observed) -> None:
     ],
 )
 def test_what_runs_is_young_or_holds_nothing_is_left_alone(held: Object) -> None:
-    assert why_stalled(held, seen(REFUSED, pods=[]), NOW, DELAYS.after) is None
+    assert why_stalled(held, observed(REFUSED, pods=[]), NOW, DELAYS.after) is None
 
 
 def test_where_nothing_adds_nodes_the_schedulers_word_is_enough() -> None:
     said = pod(0)
     said["status"]["conditions"][0]["message"] = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
-    around = replace(seen(pods=[said, pod(1, node="n")]), nodes_are_added=False)
+    around = replace(observed(pods=[said, pod(1, node="n")]), nodes_are_added=False)
     reason = f"{NO_NODE}0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
     assert why_stalled(workload(), around, NOW, DELAYS.after) == reason
     for keeps in ([pod(0, seconds=20)], [said, LEAVING], [pod(0, unschedulable=False)]):

@@ -45,7 +45,7 @@ class Job:
         """GPU-seconds."""
         return self.gpus * sum(max(min(end, until) - begin, 0) for begin, end in self.admissions)
 
-    def seen(self, now: float) -> dict[str, Any]:
+    def observed(self, now: float) -> dict[str, Any]:
         """Its Workload, as Kueue shows it then."""
         begun = [one for one in self.admissions if one[0] <= now]
         ended = [one for one in begun if one[1] <= now]
@@ -99,7 +99,7 @@ def _jobs(draw: st.DrawFn) -> list[Job]:
 
 
 def _look(before: UsageState, jobs: list[Job], now: float) -> UsageState:
-    held = [one for job in jobs if (one := workload.read_usage(job.seen(now), _at(now)))]
+    held = [one for job in jobs if (one := workload.read_usage(job.observed(now), _at(now)))]
     return UsageState.from_data(state.count(before, held).to_data())
 
 
@@ -145,7 +145,7 @@ def test_an_evicted_job_keeps_the_flavor_that_it_had() -> None:
 
 def test_a_maximum_time_that_sets_kueues_sum_back_counts_nothing_twice() -> None:
     admitted = _condition("Admitted", True, 0)
-    thing = Job("a", 1, ((0, 5000),), finishes=False).seen(100)
+    thing = Job("a", 1, ((0, 5000),), finishes=False).observed(100)
     thing["status"] |= {"conditions": [admitted], "accumulatedPastExecutionTimeSeconds": 50}
     before = state.count(UsageState(), filter(None, [workload.read_usage(thing, _at(100))]))
     del thing["status"]["accumulatedPastExecutionTimeSeconds"]
@@ -154,7 +154,7 @@ def test_a_maximum_time_that_sets_kueues_sum_back_counts_nothing_twice() -> None
 
 
 def test_pods_that_have_ended_and_returned_their_quota_count_no_longer() -> None:
-    thing = Job("a", 2, ((0, 5000),), finishes=False).seen(100)
+    thing = Job("a", 2, ((0, 5000),), finishes=False).observed(100)
     thing["status"]["admission"] = {"podSetAssignments": [_assigned(2, 4)]}
     thing["status"]["reclaimablePods"] = [{"name": "worker", "count": 3}]
     found = workload.read_usage(thing, _at(100))
@@ -163,7 +163,7 @@ def test_pods_that_have_ended_and_returned_their_quota_count_no_longer() -> None
 
 
 def test_thousands_of_gpus_are_read_as_kubernetes_writes_them() -> None:
-    thing = Job("a", 1, ((0, 5000),), finishes=False).seen(100)
+    thing = Job("a", 1, ((0, 5000),), finishes=False).observed(100)
     thing["status"]["admission"]["podSetAssignments"][0]["resourceUsage"] = {GPU_RESOURCE: "2k"}
     found = workload.read_usage(thing, _at(100))
     assert found
@@ -171,7 +171,7 @@ def test_thousands_of_gpus_are_read_as_kubernetes_writes_them() -> None:
 
 
 def test_jobs_without_gpus_are_not_recorded() -> None:
-    assert workload.read_usage(Job("a", 0, ((0, 5000),), finishes=False).seen(100), _at(100)) is None
+    assert workload.read_usage(Job("a", 0, ((0, 5000),), finishes=False).observed(100), _at(100)) is None
 
 
 _HOME = "/api/v1/namespaces/tp/configmaps"
@@ -184,7 +184,7 @@ def _requests(server: FakeApiServer) -> Counter[str]:
 
 def test_the_first_look_creates_the_record(api_server: FakeApiServer) -> None:
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (NOT_FOUND, {})
-    api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).seen(60)]})
+    api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).observed(60)]})
     controller.reconcile(api_server.client, "tp", ["vision"], _at(60))
     method, path, body = api_server.asked[-1]
     assert (method, path, body["metadata"]["name"]) == ("POST", _HOME, "usage.vision")
@@ -194,14 +194,14 @@ def test_the_first_look_creates_the_record(api_server: FakeApiServer) -> None:
 def test_a_change_is_refused_if_another_wrote_since(api_server: FakeApiServer) -> None:
     kept = {"metadata": {"resourceVersion": "7"}, "data": UsageState().to_data()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)
-    api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).seen(60)]})
+    api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).observed(60)]})
     api_server.answers[("PATCH", f"{_HOME}/usage.vision")] = (409, {})
     controller.reconcile(api_server.client, "tp", ["vision"], _at(60))
     assert api_server.asked[-1][2]["metadata"] == {"resourceVersion": "7"}
 
 
 def test_without_news_nothing_is_written(api_server: FakeApiServer) -> None:
-    done = [Job("a", 2, ((0, 50),), finishes=True).seen(60)]
+    done = [Job("a", 2, ((0, 50),), finishes=True).observed(60)]
     held = [one for thing in done if (one := workload.read_usage(thing, _at(60)))]
     kept = {"metadata": {"resourceVersion": "7"}, "data": state.count(UsageState(), held).to_data()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from components import versions
 from components.base.value_types import is_image
 from images import cusolver, training
-from tests.support.faults import dev, faults_of, put
+from tests.support.problems import dev, problems_of, put
 from tests.support.rendering import GPU_IMAGE, PROJECT
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
@@ -96,7 +96,7 @@ def test_the_pinned_images_are_references() -> None:
 def test_an_image_that_no_registry_can_parse_is_a_fault(workload: str, value: Any, near: str | None) -> None:
     tree = dev()
     put(tree, f"workloads/{workload}/image", value)
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(
         f"tensorplane:workloads.{workload}.image: invalid value {value!r}; use an image as [registry[:port]/]"
     )
@@ -107,16 +107,16 @@ def test_a_job_with_gpus_names_an_image_that_sees_them() -> None:
     tree = dev()
     tree["cluster"] = {"kind": "existing", "context": "research"}
     del tree["workloads"]["digits"]["queue"]
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     put(tree, "workloads/digits/resources/gpus", 1)
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line == (
         "tensorplane:workloads.digits.image: missing, but the default TensorFlow image does not support "
         "GPUs; build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
     )
     put(tree, "workloads/digits/image", GPU_IMAGE)
     put(tree, "workloads/digits-server/resources/gpus", 1)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_images_of_tensorflow_that_see_no_gpu_are_refused_for_jobs_with_gpus(ima
     tree["cluster"] = {"kind": "existing", "context": "research"}
     del tree["workloads"]["digits"]["queue"]
     put(tree, "workloads/digits/image", image)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     put(tree, "workloads/digits/resources/gpus", 1)
-    lines = faults_of(tree)
+    lines = problems_of(tree)
     assert (
         lines == []
         if sees
@@ -151,7 +151,7 @@ def test_no_image_is_asked_for_where_gpus_are_simulated() -> None:
     del tree["workloads"]["digits"]["queue"]
     put(tree, "nodeGroups", {"old": {"accelerator": "t4", "max": 2}})
     put(tree, "workloads/digits/resources/gpus", 1)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 _PIN = re.compile(r"^\s*\"?(?P<name>[a-z]+)(?:\[and-cuda\])?==(?P<version>[0-9.]+)", re.MULTILINE)

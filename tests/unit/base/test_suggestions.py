@@ -4,7 +4,7 @@ import pytest
 
 from components.base import suggestions
 from components.base.plural import none_of, number_of, plural
-from tests.support.faults import dev, faults_of, put
+from tests.support.problems import dev, problems_of, put
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from tests.support.faults import dev, faults_of, put
 def test_a_unit_or_a_word_suggests_the_value(path: str, value: str, line: str) -> None:
     tree = dev()
     put(tree, path, value)
-    assert faults_of(tree) == [f"tensorplane:{path.replace('/', '.')}: {line}"]
+    assert problems_of(tree) == [f"tensorplane:{path.replace('/', '.')}: {line}"]
 
 
 @pytest.mark.parametrize(("given", "meant"), [("500Gi", "500"), ("2Ti", "2048"), ("1.5G", ""), ("512Mi", "")])

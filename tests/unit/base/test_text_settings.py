@@ -12,7 +12,7 @@ from components.base.model import ARGUMENT_LIMIT, LINE_LIMIT, Model, is_object_n
 from components.base.value_types import is_host
 from components.clusters.aks.settings import Maintenance
 from components.clusters.gke.settings import GkeMaintenance
-from tests.support.faults import dev, faults_of, put
+from tests.support.problems import dev, problems_of, put
 
 NAMES_OF_OTHER_SETTINGS = {"Location.volume", "JobSettings.queue", "NotebookSettings.queue", "ServedModel.volume"}
 """Text that is looked up among what the settings declare: nothing else gets any further."""
@@ -127,7 +127,7 @@ def test_the_sweep_sees_settings_of_text() -> None:
 def test_text_that_would_be_refused_later_is_one_fault(path: str, value: Any, line: str) -> None:
     tree = dev()
     put(tree, path, value)
-    (found,) = [one for one in faults_of(tree) if ".backend" not in one]
+    (found,) = [one for one in problems_of(tree) if ".backend" not in one]
     assert found.startswith(f"tensorplane:{line}"), found
     assert len(found) < 300
 
@@ -136,7 +136,7 @@ def test_a_variable_has_as_many_lines_as_it_likes() -> None:
     tree = dev()
     put(tree, "workloads/digits/env/SCRIPT", "a\n\tb\n" * 1000)
     put(tree, "workloads/digits/command", ["python3", "-c", "import sys\nprint(sys.argv)"])
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize(("key", "count"), [("env", 5), ("command", 5)])
@@ -145,10 +145,10 @@ def test_command_and_variables_have_to_fit_into_an_object(key: str, count: int) 
     large = "a" * (ARGUMENT_LIMIT // 2)
     many = {f"V{index}": large for index in range(count)}
     put(tree, f"workloads/digits/{key}", many if key == "env" else ["python3", "train.py", *many.values()])
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(f"tensorplane:workloads.digits.{key}: command and env have 307,"), line
     put(tree, f"workloads/digits/{key}", {"V": large} if key == "env" else ["python3", "train.py", large])
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize("name", ["gp3", "rook-ceph.cephfs.csi.ceph.com", "0", "a" * 253])
@@ -165,7 +165,7 @@ def test_a_storage_class_is_named_as_kubernetes_names_it() -> None:
     tree = dev()
     tree["cluster"] = {"kind": "existing", "context": "lab"}
     tree["volumes"]["models"]["backend"] = {"kind": "storageClass", "name": "Fast SSD"}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(
         "tensorplane:volumes.models.backend.name: invalid value 'Fast SSD'; use lower-case letters, digits,"
     )
@@ -174,7 +174,7 @@ def test_a_storage_class_is_named_as_kubernetes_names_it() -> None:
 def test_a_snapshot_is_named_as_kubernetes_names_it() -> None:
     tree = dev()
     tree["volumes"]["models"]["from"] = {"snapshot": "Models at noon"}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:volumes.models.from.snapshot: 'Models at noon' is not a valid name of a VolumeSnapshot; "
         "choose one from kubectl get volumesnapshots"
     ]

@@ -58,7 +58,7 @@ def test_eks_reads_prices_and_zones() -> None:
     }
     pricing = '{"us-west-2": {"onDemand": 0.8048}, "us-west-2-lax-1": {"onDemand": 1}}'
     listing = f'const x = [{{"name": "g6.xlarge", "pricing": {pricing}}}];'
-    assert eks._listed(listing) == {("us-west-2", "g6.xlarge"): (0.8048, "l")}
+    assert eks._prices(listing) == {("us-west-2", "g6.xlarge"): (0.8048, "l")}
     zones = 'var awsZones = []string{\n\t"eu-west-1a",\n\t"eu-west-1b",\n\t"cn-north-1a",\n}\nvar more = []string{"x"}'
     government = "map{" + "".join(f'\n\t"us-gov-{at}-1": {{\n\t\t"m5.large": 0.121,\n\t}},' for at in ("east", "west"))
     assert eks._karpenter(government, "u") == {(f"us-gov-{at}-1", "m5.large"): (0.121, "u") for at in ("east", "west")}
@@ -85,7 +85,7 @@ def test_eks_reads_prices_of_other_regions_and_what_spot_saves() -> None:
 
 def test_aks_takes_spot_prices_of_a_list_that_agrees_on_demand() -> None:
     head = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,Generation\n"
-    listed = aks._listed(
+    listed = aks._spot_prices(
         f"{head}Standard_D8s_v5,,,8,32,,0.384,0.0711,eastus,V1,V2\nStandard_D2s_v5,,,2,8,,0.096,,eastus,V2\n"
     )
     assert listed == {("eastus", "Standard_D8s_v5"): (0.384, 0.0711)}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import rendering
-from tests.support.faults import dev
+from tests.support.problems import dev
 from tests.support.rendered_files import rendered_tree
 
 

@@ -19,7 +19,7 @@ from components.base.labels import FENCED
 from components.dashboards import training as dashboards_training
 from tensorplane import metrics
 from tests.support import rendering
-from tests.support.faults import dev
+from tests.support.problems import dev
 from tests.support.rendered_files import rendered_tree
 from tests.unit.dashboards.test_queues import labels_of, lost
 

@@ -11,7 +11,7 @@ from components.base.settings import Settings
 from components.datasets.settings import ColumnType, DatasetArgs
 from components.volumes.checks import rows
 from tensorplane.datasets import parquet
-from tests.support.faults import CPU, EKS, faults_of
+from tests.support.problems import CPU, EKS, problems_of
 
 
 def _tree(dataset: dict[str, Any], volume: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def _tree(dataset: dict[str, Any], volume: dict[str, Any] | None = None, **more:
 
 
 def _says(tree: dict[str, Any]) -> list[str]:
-    return [line.removeprefix("tensorplane:") for line in faults_of(tree)]
+    return [line.removeprefix("tensorplane:") for line in problems_of(tree)]
 
 
 def test_commits_get_the_rules() -> None:

@@ -170,7 +170,7 @@ def test_the_traceback_of_a_stacks_program_is_one_line_in_its_place(heading: lis
 
 def test_a_preview_names_the_log_of_a_program_that_crashed(logs: Path) -> None:
     event = {"diagnosticEvent": {"severity": "error", "urn": "", "message": _CHAIN}}
-    (fault,) = events.report("dev", [event], failed=True, stand_ins={}).faults
+    (fault,) = events.report("dev", [event], failed=True, stand_ins={}).errors
     log = logs / "fault-make-preview.log"
     said = "the stack's program was stopped by an unforeseen ValidationError: 2 errors"
     assert fault == f"{said}; report it with its log, {log}"

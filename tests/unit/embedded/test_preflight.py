@@ -17,13 +17,13 @@ FIT = Machine(controllers=frozenset(CONTROLLERS), memory_mib=MEMORY_MIB, free_mi
 DEV = Instance()
 
 
-def _faults(machine: Machine) -> list[str]:
+def _problems(machine: Machine) -> list[str]:
     return missing(machine, DEV, FIRST_MIB)
 
 
 def test_a_fit_machine_has_no_fault() -> None:
-    assert _faults(FIT) == []
-    assert _faults(replace(FIT, cgroup_version=1, architecture="aarch64")) == []
+    assert _problems(FIT) == []
+    assert _problems(replace(FIT, cgroup_version=1, architecture="aarch64")) == []
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_a_fit_machine_has_no_fault() -> None:
     ],
 )
 def test_each_missing_thing_is_one_line(machine: Machine, said: tuple[str, ...]) -> None:
-    found = _faults(machine)
+    found = _problems(machine)
     assert len(found) == 1
     assert all(part in found[0] for part in said), found[0]
 
 
 def test_further_nodes_need_memory_and_addresses_of_their_own() -> None:
     route = Route(ipaddress.IPv4Network("10.200.1.0/24"), "vpn")
-    assert _faults(replace(FIT, routes=(route,))) == []
+    assert _problems(replace(FIT, routes=(route,))) == []
     found = missing(replace(FIT, routes=(route,)), DEV, FIRST_MIB, nodes=2)
     assert [line.partition(":")[0] for line in found] == ["memory", "addresses"]
     assert "10.200.1.0/24 on vpn overlaps 10.200.1.0/24, required for pods" in found[1]
@@ -62,7 +62,7 @@ def test_further_nodes_need_memory_and_addresses_of_their_own() -> None:
 
 def test_all_are_said_at_once() -> None:
     bare = Machine(is_root=False, architecture="mips", cgroup_version=0, has_apt=False, free_mib={"/": 1})
-    assert [line.partition(":")[0] for line in _faults(bare)] == [
+    assert [line.partition(":")[0] for line in _problems(bare)] == [
         "processor",
         "user",
         "cgroups",
@@ -74,7 +74,7 @@ def test_all_are_said_at_once() -> None:
 
 def test_without_namespaces_the_other_trials_mean_nothing() -> None:
     refusals = {"namespaces": "Operation not permitted", "veth": "Operation not permitted"}
-    assert len(_faults(replace(FIT, refusals=refusals))) == 1
+    assert len(_problems(replace(FIT, refusals=refusals))) == 1
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_without_namespaces_the_other_trials_mean_nothing() -> None:
     [Route(ipaddress.IPv4Network("10.0.0.0/8"), "vpn"), Route(ipaddress.IPv4Network("10.200.0.0/24"), DEV.uplink)],
 )
 def test_wide_routes_and_the_clusters_own_are_no_fault(route: Route) -> None:
-    assert _faults(replace(FIT, routes=(route,))) == []
+    assert _problems(replace(FIT, routes=(route,))) == []
 
 
 def test_the_kernels_routing_table_is_read() -> None:

@@ -10,8 +10,8 @@ from components.gpu_runtime.operator import Operator
 from components.gpu_runtime.plugin import Plugin
 from components.gpu_runtime.present import Present
 from components.node_groups.fleet import Fleet
-from tests.support.faults import faults_of
-from tests.unit.gpu_runtime.test_gpu_runtime import SHARING, settings, shared, wrong
+from tests.support.problems import problems_of
+from tests.unit.gpu_runtime.test_gpu_runtime import SHARING, problems, settings, shared
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ from tests.unit.gpu_runtime.test_gpu_runtime import SHARING, settings, shared, w
 def test_what_cannot_work_is_one_line(
     runtime: GpuRuntimeArgs | None, kind: str, names: tuple[str, ...], line: str
 ) -> None:
-    assert wrong(runtime, kind, shared(*names)) == [line]
+    assert problems(runtime, kind, shared(*names)) == [line]
 
 
 def test_googles_own_plugin_is_told_by_the_node_pool() -> None:
-    assert wrong(None, "gke", shared(*SHARING)) == []
+    assert problems(None, "gke", shared(*SHARING)) == []
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_old_cards_need_a_driver_that_still_knows_them(version: str | None, acce
     runtime = Operator(driver_version=version)
     driver = f"driver {version}" if version else "the operator's own driver"
     line = f"gpuRuntime.driverVersion: {driver} does not support v100; set a driver of branch 580 or older"
-    found = wrong(runtime, "existing", Fleet({"old": old}))
+    found = problems(runtime, "existing", Fleet({"old": old}))
     assert [one.split(", such as")[0] for one in found] == ([] if accepted else [line])
-    assert wrong(runtime, "existing", Fleet({"new": new})) == []
+    assert problems(runtime, "existing", Fleet({"new": new})) == []
 
 
 @pytest.mark.parametrize("kind", ["eks", "existing"])
 def test_the_operator_serves_every_way_of_sharing(kind: str) -> None:
-    assert wrong(Operator(), kind, shared(*SHARING)) == []
+    assert problems(Operator(), kind, shared(*SHARING)) == []
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_the_operator_serves_every_way_of_sharing(kind: str) -> None:
     ],
 )
 def test_mistyped_settings_are_one_line(given_settings: dict[str, Any], line: str) -> None:
-    (found,) = faults_of(settings(gpuRuntime=given_settings))
+    (found,) = problems_of(settings(gpuRuntime=given_settings))
     assert found.startswith(f"tensorplane:{line}")
 
 
 def test_a_stack_with_such_settings_is_refused() -> None:
     shares = {"old": {"accelerator": "t4", "max": 2, "sharing": {"kind": "timeSlicing", "replicas": 2}}}
-    (line,) = faults_of(settings(nodeGroups=shares))
+    (line,) = problems_of(settings(nodeGroups=shares))
     assert line.startswith("tensorplane:nodeGroups.old.sharing: conflicts with gpuRuntime kind present")
-    assert faults_of(settings(nodeGroups=shares, gpuRuntime={"kind": "plugin"})) == []
+    assert problems_of(settings(nodeGroups=shares, gpuRuntime={"kind": "plugin"})) == []

@@ -50,7 +50,7 @@ def shared(*names: str) -> Fleet:
     return groups(cpu={"min": 1}, **{name: {**H100, "sharing": SHARING[name]} for name in names})
 
 
-def wrong(runtime: GpuRuntimeArgs | None, kind: str, machines: Fleet) -> list[str]:
+def problems(runtime: GpuRuntimeArgs | None, kind: str, machines: Fleet) -> list[str]:
     """The lines about what is wrong."""
     return [str(f).removeprefix("tensorplane:") for f in gpu_runtime.check(runtime, cluster(kind), machines)]
 
@@ -63,8 +63,8 @@ def test_a_cluster_gets_a_plugin_only_where_groups_have_gpus_and_none_is_there(k
     assert gpu_runtime.of(None, cluster(kind), shared("whole")).kind == usual
     without = groups(cpu={"min": 1}, chips={"accelerator": "tpu-v5e", "perNode": 4})
     assert gpu_runtime.of(None, cluster(kind), without).kind == "present"
-    assert wrong(None, kind, without) == []
-    assert wrong(None, kind, shared("whole")) == []
+    assert problems(None, kind, without) == []
+    assert problems(None, kind, shared("whole")) == []
 
 
 @pytest.mark.parametrize("kind", ["eks", "aks", "existing", "embedded"])
@@ -158,7 +158,7 @@ def test_nothing_looks_for_gpus_on_simulated_nodes() -> None:
     values = Plugin().values(cluster("embedded"), shared("whole"))
     assert values["gfd"] == {"enabled": False}
     assert "nfd" not in values
-    assert wrong(Plugin(feature_discovery=True, metrics="serviceMonitor"), "embedded", shared("whole")) == [
+    assert problems(Plugin(feature_discovery=True, metrics="serviceMonitor"), "embedded", shared("whole")) == [
         "gpuRuntime.featureDiscovery: the GPUs of cluster kind embedded are simulated and have nothing to "
         "discover; remove featureDiscovery",
         "gpuRuntime.metrics: the GPUs of cluster kind embedded are simulated and have no metrics; set metrics: none",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import CPU, EKS, dev, faults_of
+from tests.support.problems import CPU, EKS, dev, problems_of
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tests.support.faults import CPU, EKS, dev, faults_of
 )
 def test_a_fault_of_a_group_is_one_line_with_its_whole_key(group: dict[str, Any], line: str) -> None:
     tree = {"cluster": EKS, "nodeGroups": {"cpu": CPU, "g": {"accelerator": "t4", "max": 1, **group}}}
-    (found,) = faults_of(tree)
+    (found,) = problems_of(tree)
     assert found.startswith(f"tensorplane:nodeGroups.g.{line}"), found
 
 
@@ -38,13 +38,13 @@ def test_a_fault_of_a_group_is_one_line_with_its_whole_key(group: dict[str, Any]
 def test_nothing_is_concluded_from_a_cluster_that_cannot_be_told(cluster: dict[str, Any], key: str) -> None:
     gpus = {"accelerator": "t4", "max": 1, "provisioner": "automatic"}
     volumes = {"models": {"sizeGib": 1, "backend": {"kind": "storageClass"}}}
-    (found,) = faults_of({"cluster": cluster, "nodeGroups": {"cpu": CPU, "gpus": gpus}, "volumes": volumes})
+    (found,) = problems_of({"cluster": cluster, "nodeGroups": {"cpu": CPU, "gpus": gpus}, "volumes": volumes})
     assert found.startswith(f"tensorplane:cluster.{key}: "), found
 
 
 def test_a_group_that_is_refused_is_not_missing_elsewhere() -> None:
     wrong = {"cpu": {**CPU, "min": "one"}}
-    assert faults_of({"cluster": EKS, "nodeGroups": wrong}) == [
+    assert problems_of({"cluster": EKS, "nodeGroups": wrong}) == [
         "tensorplane:nodeGroups.cpu.min: invalid value 'one'; use a whole number"
     ]
 
@@ -55,4 +55,4 @@ def test_a_workload_that_misspells_its_group_is_the_only_fault() -> None:
     tree["nodeGroups"] = {"vision": group}
     del tree["workloads"]["digits"]["queue"]
     tree["workloads"]["digits"]["resources"] = {"gpus": 1, "nodeGroup": "vison"}
-    assert [line.split(": ")[0] for line in faults_of(tree)] == ["tensorplane:workloads.digits.resources.nodeGroup"]
+    assert [line.split(": ")[0] for line in problems_of(tree)] == ["tensorplane:workloads.digits.resources.nodeGroup"]

@@ -18,7 +18,7 @@ from components.node_groups.checks import pods, unreached
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 
 OWN = ClusterProperties("existing", None, None)
 EKS = Eks(region="us-west-2").cluster_properties
@@ -347,5 +347,5 @@ def test_several_gpus_are_whole_ones() -> None:
     ids=lambda cluster: str(cluster["kind"]),
 )
 def test_a_new_cluster_needs_a_group_for_its_own_pods(cluster: dict[str, Any]) -> None:
-    (line,) = faults_of({"cluster": cluster})
+    (line,) = problems_of({"cluster": cluster})
     assert line.startswith("tensorplane:nodeGroups: missing; declare a node group for the cluster's own pods, such")

@@ -35,7 +35,7 @@ def shape_of(group: dict[str, Any]) -> Shape:
 def exported(group: dict[str, Any], runtime: str = "present", **choice: str) -> dict[str, Any]:
     """The spec of the InstanceGroup that a group comes to."""
     manifest = kops.instance_group(shape_of(group), "research.example.com", runtime, **choice)
-    assert kops_schema.wrong(manifest) == []
+    assert kops_schema.find_problems(manifest) == []
     spec: dict[str, Any] = manifest["spec"]
     return spec
 
@@ -56,7 +56,7 @@ def test_every_accelerator_of_aws_can_be_exported(accelerator: str) -> None:
     )
     assert shape and shape.machine
     manifest = kops.instance_group(shape, "research.example.com", "present")
-    assert kops_schema.wrong(manifest) == []
+    assert kops_schema.find_problems(manifest) == []
     assert manifest["spec"]["machineType"] == shape.machine.name
     assert manifest["spec"]["containerd"] == {"nvidiaGPU": {"enabled": True}}
 
@@ -81,7 +81,7 @@ def test_the_check_itself_finds_what_kops_would_refuse(path: str, value: Any, sa
     for key in parents:
         inside = inside.setdefault(key, {})
     inside[last] = value
-    assert kops_schema.wrong(manifest) == [says]
+    assert kops_schema.find_problems(manifest) == [says]
 
 
 def test_a_gpu_group() -> None:

@@ -33,7 +33,7 @@ def shape(site: ClusterProperties = EKS, **settings: Any) -> Shape:
     return found
 
 
-def faults(site: ClusterProperties = EKS, **settings: Any) -> list[str]:
+def problems(site: ClusterProperties = EKS, **settings: Any) -> list[str]:
     """The lines about faulty settings, without what is the same in each."""
     return [str(fault).removeprefix("tensorplane:nodeGroups.") for fault in resolve("group", args(**settings), site)[1]]
 
@@ -190,12 +190,12 @@ def test_a_cluster_of_yours_needs_no_machine() -> None:
     ],
 )
 def test_one_fault_is_one_line(settings: dict[str, Any], line: str) -> None:
-    (found,) = faults(**settings)
+    (found,) = problems(**settings)
     assert found.startswith(line), found
 
 
 def test_labels_that_cannot_be_are_told_the_nearest_that_can() -> None:
-    found = faults(
+    found = problems(
         accelerator="t4", labels={"my team": "a b!", "Team.io/x": "y"}, taints=[{"key": "a b", "value": "-c"}]
     )
     assert [line.rsplit(" (", 1)[1] for line in found] == [
@@ -204,36 +204,36 @@ def test_labels_that_cannot_be_are_told_the_nearest_that_can() -> None:
 
 
 def test_a_domain_that_only_ends_like_a_reserved_one_is_yours() -> None:
-    assert faults(accelerator="t4", labels={"mynvidia.com/x": "y"}, taints=[{"key": "mynvidia.com/x"}]) == []
+    assert problems(accelerator="t4", labels={"mynvidia.com/x": "y"}, taints=[{"key": "mynvidia.com/x"}]) == []
 
 
 def test_an_older_card_is_shared_by_fewer_pods() -> None:
     mps = {"accelerator": "v100", "sharing": {"kind": "mps", "replicas": 17}}
-    assert faults(GKE, **mps) == []
-    assert len(faults(GKE, **{**mps, "accelerator": "p100"})) == 1
-    assert faults(GKE, accelerator="p100", sharing={"kind": "mps", "replicas": 16}) == []
+    assert problems(GKE, **mps) == []
+    assert len(problems(GKE, **{**mps, "accelerator": "p100"})) == 1
+    assert problems(GKE, accelerator="p100", sharing={"kind": "mps", "replicas": 16}) == []
 
 
 def test_the_gpus_of_a_machine_are_shared_too() -> None:
     assert shape(machine="g4dn.xlarge", sharing={"kind": "mps", "replicas": 4}).resources == {"nvidia.com/gpu": 4}
-    found = faults(machine="g4dn.xlareg", sharing={"kind": "mps", "replicas": 4})
+    found = problems(machine="g4dn.xlareg", sharing={"kind": "mps", "replicas": 4})
     assert [line.split(":")[0] for line in found] == ["group.machine"]
 
 
 def test_no_accelerator_has_no_number() -> None:
-    assert faults(OWN, perNode=3) == [
+    assert problems(OWN, perNode=3) == [
         "group.perNode: perNode is 3 but accelerator is not set; set accelerator, or remove perNode"
     ]
 
 
 def test_every_fault_is_reported_at_once() -> None:
-    found = faults(accelerator="t44", min=9, spot=True, reserved={"id": "x"}, labels={"-": "ok"})
+    found = problems(accelerator="t44", min=9, spot=True, reserved={"id": "x"}, labels={"-": "ok"})
     assert {line.split(": ")[0] for line in found} == {"group.accelerator", "group.min", "group.spot", "group.labels.-"}
 
 
 @pytest.mark.parametrize("site", [GKE, OWN], ids=lambda site: site.kind)
 def test_what_only_eks_has_is_refused_elsewhere(site: ClusterProperties) -> None:
-    found = faults(site, accelerator="t4", reserved={"id": "x", "capacityBlock": True})
+    found = problems(site, accelerator="t4", reserved={"id": "x", "capacityBlock": True})
     assert found == [f"group.reserved.capacityBlock: cluster kind {site.kind} has no capacity blocks; set it to false"]
 
 

@@ -22,7 +22,7 @@ GROUPS: dict[str, Any] = {
 }
 
 
-def faults_of(site: ClusterProperties = EKS, groups: dict[str, Any] = GROUPS, **asked: Any) -> list[str]:
+def problems_of(site: ClusterProperties = EKS, groups: dict[str, Any] = GROUPS, **asked: Any) -> list[str]:
     parsed = {name: NodeGroupArgs.model_validate(each, by_alias=True, by_name=False) for name, each in groups.items()}
     found, wrong = fleet.of(parsed, site)
     assert not wrong
@@ -43,7 +43,7 @@ def faults_of(site: ClusterProperties = EKS, groups: dict[str, Any] = GROUPS, **
     ],
 )
 def test_what_a_node_has_is_accepted(asked: dict[str, Any]) -> None:
-    assert faults_of(**asked) == []
+    assert problems_of(**asked) == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_a_node_has_is_accepted(asked: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_what_no_node_has_is_a_line_each(asked: dict[str, Any], says: list[str]) -> None:
-    found = faults_of(**asked)
+    found = problems_of(**asked)
     assert len(found) == len(says)
     for line, start in zip(found, says, strict=True):
         assert line.startswith(f"tensorplane:workloads.job.resources.{start}")
@@ -72,16 +72,16 @@ def test_what_no_node_has_is_a_line_each(asked: dict[str, Any], says: list[str])
     ids=["automatic", "spot"],
 )
 def test_where_the_cloud_chooses_nothing_is_said(groups: dict[str, Any]) -> None:
-    assert faults_of(groups=groups, cpus=20, gpus=int("spot" in groups)) == []
+    assert problems_of(groups=groups, cpus=20, gpus=int("spot" in groups)) == []
 
 
 def test_the_embedded_clusters_own_node_is_not_a_simulated_one() -> None:
     groups = {"cpu": {"max": 1}, "old": {"accelerator": "t4", "max": 1}}
-    assert faults_of(Embedded().cluster_properties, groups, cpus=64) == []
-    (line,) = faults_of(Embedded().cluster_properties, groups, cpus=64, gpus=1)
+    assert problems_of(Embedded().cluster_properties, groups, cpus=64) == []
+    (line,) = problems_of(Embedded().cluster_properties, groups, cpus=64, gpus=1)
     assert "of old, has" in line
 
 
 def test_of_nodes_that_are_there_already_nothing_is_known() -> None:
     groups = {"cpu": {"max": 1}, "old": {"accelerator": "t4", "max": 1}}
-    assert faults_of(ClusterProperties("existing", None, None), groups, cpus=640, gpus=1) == []
+    assert problems_of(ClusterProperties("existing", None, None), groups, cpus=640, gpus=1) == []

@@ -4,23 +4,23 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 
 
 def test_a_job_without_a_queue_is_not_put_into_one_by_its_name() -> None:
     tree = dev()
     del tree["workloads"]["digits"]["queue"]
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     tree["queues"] = {"default": tree["queues"]["training"]}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.digits.queue: missing, and Kueue puts jobs without a queue into queue "
         "default, at priority 0; set queue, or rename queue default"
     ]
     tree["workloads"]["digits"]["queue"] = "default"
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     # Another Kueue than tensorplane's may take servers, too.
     tree |= {"cluster": {"kind": "existing", "context": "c"}, "controllers": {"kueue": "present", "jobset": "present"}}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:queues.default: the cluster's own Kueue may queue the pods that serve digits-server in it; "
         "use another name"
     ]
@@ -44,9 +44,9 @@ def test_a_kueue_of_the_clusters_own_holds_back_no_jobs_of_volumes(more: dict[st
         "volumes": {"models": {"sizeGib": 1, "backend": {"kind": "cephfs"}, **more}},
         "queues": {"default": {"cpus": 1, "memoryGib": 1}},
     }
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     line = f"tensorplane:queues.default: the cluster's own Kueue may queue the pods that {jobs} in it; use another name"
-    assert faults_of({**tree, "controllers": {"kueue": "present"}}) == ([line] if jobs else [])
+    assert problems_of({**tree, "controllers": {"kueue": "present"}}) == ([line] if jobs else [])
 
 
 def test_where_kueue_admits_pods_no_queue_catches_those_of_others() -> None:
@@ -54,7 +54,7 @@ def test_where_kueue_admits_pods_no_queue_catches_those_of_others() -> None:
     tree["queues"] = {"default": tree["queues"]["training"]}
     tree["workloads"]["digits"]["queue"] = "default"
     tree["controllers"] = {"argoWorkflows": "present"}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:queues.default: with pipelines, Kueue puts every pod that names no queue into this one; "
         "use another name"
     ]

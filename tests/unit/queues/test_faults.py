@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.faults import dev, faults_of, put
+from tests.support.problems import dev, problems_of, put
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import GPU_IMAGE, PROJECT
 
@@ -48,7 +48,7 @@ def own(tree: dict[str, Any]) -> None:
 
 
 def lines(tree: dict[str, Any]) -> list[str]:
-    return [line.removeprefix("tensorplane:") for line in faults_of(tree)]
+    return [line.removeprefix("tensorplane:") for line in problems_of(tree)]
 
 
 def spoiled(*changes: tuple[str, Any]) -> dict[str, Any]:
@@ -335,12 +335,12 @@ def test_queues_and_teams_whose_names_run_together_are_still_two() -> None:
 
 def test_the_example_is_as_it_was() -> None:
     tree = yaml.safe_load((PROJECT / "examples" / "queues.yaml").read_text())["config"]
-    assert faults_of({key.removeprefix("tensorplane:"): value for key, value in tree.items()}) == []
+    assert problems_of({key.removeprefix("tensorplane:"): value for key, value in tree.items()}) == []
 
 
 def test_a_queue_name_leaves_room_for_the_namespace() -> None:
     tree = {"namespace": "n" * 40, "queues": {"q" * 30: {"cpus": 1, "memoryGib": 1}}}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         f"tensorplane:queues.{'q' * 30}: the name has 30 characters; shorten it to 22, the limit in namespace "
         f"{'n' * 40}"
     ]
@@ -353,4 +353,4 @@ def test_a_queue_holds_what_kubernetes_will_count(cpus: float, holds: float, fit
     put(tree, "queues/training", {"cpus": holds, "memoryGib": 100})
     put(tree, "workloads/digits/strategy/workers", 3)
     put(tree, "workloads/digits/resources/cpus", cpus)
-    assert (faults_of(tree) == []) is fits
+    assert (problems_of(tree) == []) is fits

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from components.base.labels import FENCED
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Registered
 
@@ -151,12 +151,12 @@ def test_nodes_take_turns_between_their_zones() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_one_line(changes: dict[str, Any], job: dict[str, Any], says: str) -> None:
-    (line,) = faults_of({**tree(**job), **changes})
+    (line,) = problems_of({**tree(**job), **changes})
     assert line.startswith(f"tensorplane:{says}")
 
 
 def test_groups_that_come_and_go_have_no_levels() -> None:
     settings = tree()
     settings["nodeGroups"]["turing"]["min"] = 0
-    (line,) = faults_of(settings)
+    (line,) = problems_of(settings)
     assert line.startswith("tensorplane:nodeGroups.turing.min: min is 0 and max is 2, but with topology Kueue only")

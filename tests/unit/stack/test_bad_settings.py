@@ -14,7 +14,7 @@ from components.base.settings import Settings
 from components.clusters.existing import Existing
 from components.clusters.settings import ClusterArgs
 from components.volumes.backend import Backend
-from tests.support.faults import dev, faults_of, keys_of, put, spoil
+from tests.support.problems import dev, keys_of, problems_of, put, spoil
 from workloads.family import WorkloadArgs
 from workloads.training_job.strategies import Strategy
 
@@ -37,11 +37,11 @@ MUTANTS = mutants()
 def test_one_fault_is_one_line(mutant: dict[str, Any]) -> None:
     tree = dev()
     spoil(tree, mutant)
-    assert faults_of(tree) == [f"tensorplane:{mutant['says']}"]
+    assert problems_of(tree) == [f"tensorplane:{mutant['says']}"]
 
 
 def test_the_unspoiled_settings_are_accepted() -> None:
-    assert faults_of(dev()) == []
+    assert problems_of(dev()) == []
 
 
 def test_accepts_what_the_context_variable_makes_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_a_backend_must_exist_on_the_cluster() -> None:
     tree = dev()
     tree["cluster"] = {"kind": "existing", "context": "kind-dev"}
     tree["volumes"]["models"]["backend"] = {"kind": "embedded"}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:volumes.models.backend: embedded requires cluster kind embedded, but the cluster is "
         "existing; use another backend"
     ]
@@ -69,15 +69,15 @@ def test_a_job_name_leaves_room_for_its_pods(workers: int, longest: int) -> None
     del job["queue"]
     tree["workloads"] = {"n" * (longest + 1): job}
     reason = f"the name has {longest + 1} characters; shorten it to {longest}, so that its pods' names stay valid"
-    assert faults_of(tree) == [f"tensorplane:workloads.{'n' * (longest + 1)}: {reason}"]
+    assert problems_of(tree) == [f"tensorplane:workloads.{'n' * (longest + 1)}: {reason}"]
     tree["workloads"] = {"n" * longest: job}
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_key_of_two_lines_is_a_fault_of_one() -> None:
     tree = dev()
     tree["volumes"]["models"]["size\nGib"] = 1
-    assert [line.split(": ")[:2] for line in faults_of(tree)] == [
+    assert [line.split(": ")[:2] for line in problems_of(tree)] == [
         ["tensorplane:volumes.models.size\\nGib", "unknown setting; allowed here"]
     ]
 
@@ -85,11 +85,11 @@ def test_a_key_of_two_lines_is_a_fault_of_one() -> None:
 def test_a_stack_whose_name_makes_no_namespace_must_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulumi, "get_stack", lambda: "team.Dev")
     need = "lower-case letters, digits and dashes, beginning with a letter, at most 63 characters"
-    assert faults_of({}) == [
+    assert problems_of({}) == [
         "tensorplane:namespace: missing, and the default from the stack's name, tensorplane-team.Dev, "
         f"is not a valid name; use {need}"
     ]
-    assert faults_of({"namespace": "team-dev"}) == []
+    assert problems_of({"namespace": "team-dev"}) == []
 
 
 def test_every_fault_of_a_file_at_once() -> None:
@@ -102,7 +102,7 @@ def test_every_fault_of_a_file_at_once() -> None:
     put(tree, "workloads/digits/env/TF_CONFIG", "{}")
     put(tree, "workloads/digits/checkpoints/volume", "modles")
     put(tree, "workloads/digits-server/kind", "modelserver")
-    assert keys_of(faults_of(tree)) == [
+    assert keys_of(problems_of(tree)) == [
         "namespace",
         "queues.training.memory",
         "volumes.models.sizeGib",
@@ -129,7 +129,7 @@ def test_any_two_faults_in_different_places_are_both_reported() -> None:
         tree = dev()
         spoil(tree, one)
         spoil(tree, two)
-        assert keys_of(faults_of(tree)) == keys_of(f"tensorplane:{mutant['says']}" for mutant in (one, two))
+        assert keys_of(problems_of(tree)) == keys_of(f"tensorplane:{mutant['says']}" for mutant in (one, two))
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_numbers_booleans_and_words_are_not_each_other(path: str, value: Any, ne
     tree = dev()
     put(tree, path, value)
     key = path.replace("/", ".") + (".t4" if isinstance(value, dict) else "")
-    assert f"tensorplane:{key}: {need}" in faults_of(tree)
+    assert f"tensorplane:{key}: {need}" in problems_of(tree)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
-from tests.unit.stack.test_found_by_review import _faults, _notes, _tree
+from tests.support.problems import problems_of
+from tests.unit.stack.test_found_by_review import _notes, _problems, _tree
 
 _SERVER = "workloads/digits-server"
 _GATE = f"{_SERVER}/model/canary/gate"
@@ -71,7 +71,7 @@ def test_what_cannot_hold_together_is_one_line(stack: str, settings: dict[str, A
     tree = _tree(stack)
     for path, value in settings.items():
         _put(tree, path.split("/"), value)
-    (found,) = faults_of(tree)
+    (found,) = problems_of(tree)
     assert found.startswith(f"tensorplane:{line}")
 
 
@@ -86,7 +86,7 @@ def _put(node: Any, path: list[str], value: Any) -> None:
 
 def test_the_same_host_on_two_gateways_is_fine() -> None:
     other = {"kind": "gateway", "name": "other", "namespace": "gateways", "hosts": ["shapes.example.org"]}
-    assert _faults("serving", **{f"{_SERVER}/expose": other}) == []
+    assert _problems("serving", **{f"{_SERVER}/expose": other}) == []
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of, put
+from tests.support.problems import problems_of, put
 from tests.support.rendering import PROJECT, settings_of
-from tests.unit.cli.commands.check.test_check import _faults
+from tests.unit.cli.commands.check.test_check import _problems
 
 _ARN = "arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 _JOB, _SERVER = "workloads/digits", "workloads/digits-server"
@@ -22,7 +22,7 @@ def _with(stack: str, **settings: Any) -> list[str]:
     tree = copy.deepcopy(settings_of(folder / f"{stack}.yaml").tree)
     for path, value in settings.items():
         put(tree, path, value)
-    return [line.removeprefix("tensorplane:") for line in faults_of(tree)]
+    return [line.removeprefix("tensorplane:") for line in problems_of(tree)]
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_an_invalid_boolean_is_not_shown_as_a_number(tmp_path: Path) -> None:
     job = "kind: trainingJob, strategy: {kind: single}, command: [a], volumes: {b: /b}"
     text = f"workloads: {{x: {{{job}, checkpoints: {{volume: b, path: True}}}}}}, volumes: {{b: {{sizeGib: 1}}}}"
     file.write_text(f"config: {{{text}}}\n")
-    (line,) = _faults(file)
+    (line,) = _problems(file)
     assert line.startswith("tensorplane:workloads.x.checkpoints.path: invalid value True; use text")
 
 
 def test_a_number_with_a_leading_zero_is_not_silently_octal(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text("config: {volumes: {a: {sizeGib: 017}, b: {sizeGib: 007}, c: {sizeGib: 0x10}}}\n")
-    assert _faults(file) == [
+    assert _problems(file) == [
         "tensorplane:volumes.a.sizeGib: Pulumi reads 017 as an octal number, 15; write 17 or 15",
     ]
 
@@ -173,4 +173,4 @@ def test_a_number_with_a_leading_zero_is_not_silently_octal(tmp_path: Path) -> N
 def test_an_octal_number_outside_of_its_limits_is_refused_for_its_size_alone(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text("config: {nodeGroups: {a: {accelerator: t4, perNode: 061, max: 2}}}\n")
-    assert _faults(file) == ["tensorplane:nodeGroups.a.perNode: invalid value 061; use 16 or less"]
+    assert _problems(file) == ["tensorplane:nodeGroups.a.perNode: invalid value 061; use 16 or less"]

@@ -9,7 +9,7 @@ import pytest
 
 from components.base.settings import Settings
 from stack import checks, load
-from tests.support.faults import faults_of, put
+from tests.support.problems import problems_of, put
 from tests.support.rendering import PROJECT, settings_of
 
 
@@ -21,8 +21,8 @@ def _tree(stack: str, **settings: Any) -> dict[str, Any]:
     return tree
 
 
-def _faults(stack: str, **settings: Any) -> list[str]:
-    return [line.removeprefix("tensorplane:") for line in faults_of(_tree(stack, **settings))]
+def _problems(stack: str, **settings: Any) -> list[str]:
+    return [line.removeprefix("tensorplane:") for line in problems_of(_tree(stack, **settings))]
 
 
 def _notes(stack: str, **settings: Any) -> list[str]:
@@ -50,18 +50,18 @@ def _class(name: str, **more: Any) -> dict[str, Any]:
 def test_a_class_of_tensorplanes_that_the_cluster_does_not_get_is_refused(
     stack: str, volume: str, name: str, line: str
 ) -> None:
-    (found,) = _faults(stack, **{f"volumes/{volume}/backend": _class(name)})
+    (found,) = _problems(stack, **{f"volumes/{volume}/backend": _class(name)})
     assert found.startswith(line)
 
 
 def test_a_mistyped_class_is_refused_with_the_nearest() -> None:
-    (found,) = _faults("Pulumi.staging", **{"volumes/models/backend": _class("tensorplane-fliles")})
+    (found,) = _problems("Pulumi.staging", **{"volumes/models/backend": _class("tensorplane-fliles")})
     assert found.endswith("(did you mean tensorplane-files?)")
 
 
 def test_the_class_in_a_network_of_yours_is_not_made() -> None:
     own = {"network": "n", "subnetwork": "s", "podsRange": "p", "servicesRange": "v"}
-    (found,) = _faults("Pulumi.staging", **{"cluster/network": {"existing": own}})
+    (found,) = _problems("Pulumi.staging", **{"cluster/network": {"existing": own}})
     assert found.startswith("volumes.models.backend.name: the cluster has no StorageClass 'tensorplane-files'; ")
 
 
@@ -92,7 +92,7 @@ def test_the_class_of_brokers_is_one_of_the_cluster() -> None:
     put_in = "streams/events/broker/brokers/storageClass"
     groups = _tree("Pulumi.staging")["nodeGroups"]
     given = {"cluster": cluster, "nodeGroups": groups}
-    (found,) = _faults("streams", **given, **{put_in: "tensorplane-file"})
+    (found,) = _problems("streams", **given, **{put_in: "tensorplane-file"})
     assert found.startswith("streams.events.broker.brokers.storageClass: the cluster has no StorageClass")
 
 
@@ -100,9 +100,9 @@ _JOB = "workloads/digits"
 
 
 def test_a_job_with_files_runs_in_their_folder_whatever_its_image() -> None:
-    (line,) = _faults("Pulumi.staging", **{f"{_JOB}/command": ["python3", "trian.py"]})
+    (line,) = _problems("Pulumi.staging", **{f"{_JOB}/command": ["python3", "trian.py"]})
     assert line == "workloads.digits.command.1: 'trian.py' is not one of `files`; add it (did you mean train.py?)"
-    (line,) = _faults("Pulumi.staging", **{f"{_JOB}/command": ["./bin/train"]})
+    (line,) = _problems("Pulumi.staging", **{f"{_JOB}/command": ["./bin/train"]})
     assert line.startswith("workloads.digits.command.0: './bin/train' is not in the working directory, which has")
 
 
@@ -117,7 +117,7 @@ def test_a_job_with_files_runs_in_their_folder_whatever_its_image() -> None:
     ],
 )
 def test_an_image_of_yours_has_scripts_and_programs_elsewhere(command: list[str]) -> None:
-    assert _faults("Pulumi.staging", **{f"{_JOB}/command": command}) == []
+    assert _problems("Pulumi.staging", **{f"{_JOB}/command": command}) == []
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_an_image_of_yours_has_scripts_and_programs_elsewhere(command: list[str]
     ],
 )
 def test_a_key_without_a_value_is_no_way_to_ask_for_the_default(stack: str, path: str) -> None:
-    (line,) = _faults(stack, **{path: None})
+    (line,) = _problems(stack, **{path: None})
     assert line == f"{path.replace('/', '.')}: no value; set one, or remove the key"
 
 
 def test_null_where_it_has_a_meaning_of_its_own() -> None:
-    assert _faults("streams", **{"streams/events/topics/clicks/retentionHours": None}) == []
-    assert _faults("Pulumi.dev", **{"volumes/models/path": "/models", f"{_JOB}/volumes/models": None}) == []
+    assert _problems("streams", **{"streams/events/topics/clicks/retentionHours": None}) == []
+    assert _problems("Pulumi.dev", **{"volumes/models/path": "/models", f"{_JOB}/volumes/models": None}) == []
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def _served_on(group: Any, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("image", [None, "tensorflow/serving:2.20.0"])
 def test_tensorflow_serving_is_refused_where_all_nodes_are_arm64(image: str | None) -> None:
     named = {f"{_SERVER}/image": image} if image else {}
-    (line,) = _faults("Pulumi.staging", **_served_on(_ARM, **named))
+    (line,) = _problems("Pulumi.staging", **_served_on(_ARM, **named))
     shown = repr(image) if image else "missing, and the default image"
     assert line.startswith(f"workloads.digits-server.image: {shown} has no build for arm64, the architecture of group")
 

@@ -22,7 +22,7 @@ def test_mutants_are_refused_in_lines_or_work(tmp_path: Path) -> None:
     answers: Counter[str] = Counter()
     wrong = []
     for mutant in fresh.mutants(COUNT, SEED):
-        found = oracle.verdict(mutant, tmp_path)
+        found = oracle.outcome(mutant, tmp_path)
         answers["accepted" if found.made else "encrypted" if found.unread else "refused"] += 1
         wrong += [f"{mutant}\n    {flaw}" for flaw in oracle.flaws(mutant, found, tmp_path)]
     print(dict(answers))

@@ -7,7 +7,7 @@ import pytest
 
 import stack
 from components.base.settings import Settings
-from tests.support.faults import dev
+from tests.support.problems import dev
 
 
 class TestAsPulumiRunsIt:

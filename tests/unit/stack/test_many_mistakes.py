@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 
 _JOB = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["true"]}
 _ALSO = "also affects workloads.job-1{0}, workloads.job-2{0}, workloads.job-3{0} and 696 more"
@@ -38,7 +38,7 @@ def test_one_mistake_in_700_workloads_is_one_line_with_a_count_and_three_names(
 ) -> None:
     tree = dev()
     tree["workloads"] = _jobs(700, **more)
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(f"tensorplane:workloads.job-0{key}: {problem}")
     assert line.endswith(_ALSO.format(key))
 
@@ -46,20 +46,20 @@ def test_one_mistake_in_700_workloads_is_one_line_with_a_count_and_three_names(
 def test_few_of_one_mistake_are_a_line_each() -> None:
     tree = dev()
     tree["workloads"] = _jobs(3, comand=1)
-    assert len(faults_of(tree)) == 3
+    assert len(problems_of(tree)) == 3
 
 
 def test_workloads_that_are_indented_too_deep_are_one_line() -> None:
     tree = dev()
     tree["workloads"] = {"first": {**_JOB, **_jobs(400)}}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(
         "tensorplane:workloads.first: unknown settings job-0, job-1, job-2 and 397 more; allowed here: "
     )
 
 
 def test_many_unknown_sections_are_one_line() -> None:
-    (line,) = faults_of({**dev(), **{f"section-{number}": {} for number in range(1000)}})
+    (line,) = problems_of({**dev(), **{f"section-{number}": {} for number in range(1000)}})
     assert line.startswith("tensorplane:section-0: unknown setting; allowed here: acknowledge, ")
     assert line.endswith("; also affects section-1, section-2, section-3 and 996 more")
 
@@ -75,7 +75,7 @@ def _calls(tree: dict[str, Any]) -> int:
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        assert faults_of(tree)
+        assert problems_of(tree)
     finally:
         sys.setprofile(before)
     return count
@@ -96,6 +96,6 @@ def _unlike(count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("made", [_together, _apart, _unlike])
 def test_twice_the_mistakes_are_twice_the_work(made: Any) -> None:
-    faults_of(made(1))  # what is made once
+    problems_of(made(1))  # what is made once
     few, double, more = (_calls(made(count)) for count in (100, 200, 400))
     assert more - double <= 2.2 * (double - few)

@@ -18,8 +18,8 @@ from tests.mutants import sketches
 from tests.mutants.fresh import BASES
 from tests.mutants.places import At, Tree, dotted, drop, put, rename, value_at
 from tests.support import counts
-from tests.support.faults import dev, faults_of
-from tests.support.faults import put as put_path
+from tests.support.problems import dev, problems_of
+from tests.support.problems import put as put_path
 from tests.support.rendering import settings_of
 
 EACH = counts.of(quick=8, nightly=1000)
@@ -52,7 +52,7 @@ def test_a_setting_one_level_too_high_is_told_where_it_belongs() -> None:
                 continue
             put(tree, (*around, key), drop(tree, at))
             start = f"tensorplane:{dotted((*around, key))}: unknown setting; "
-            unknown = [line for line in faults_of(tree) if line.startswith(start)]
+            unknown = [line for line in problems_of(tree) if line.startswith(start)]
             told += bool(unknown)
             # Two settings of similar names, `snapshot` and `snapshots`, may both be meant.
             similar = re.compile(rf"did you mean {str(key)[:5]}\w+\?")
@@ -74,7 +74,7 @@ def test_a_number_with_its_unit_is_suggested_without_it() -> None:
             value = value_at(tree, at)
             unit = next(unit for end, unit in _UNITS.items() if str(at[-1]).endswith(end))
             put(tree, at, f"{value}{random.Random(str(at)).choice(['', ' '])}{unit}")
-            lines = [line for line in faults_of(tree) if line.startswith(f"tensorplane:{dotted(at)}: ")]
+            lines = [line for line in problems_of(tree) if line.startswith(f"tensorplane:{dotted(at)}: ")]
             if "platform" in tree:
                 continue
             (line,) = lines
@@ -112,7 +112,7 @@ def test_a_number_with_its_unit_is_suggested_without_it() -> None:
 def test_the_nearest_valid_value_is_suggested(path: str, value: Any, near: str) -> None:
     tree = dev()
     put_path(tree, path, value)
-    assert [line for line in faults_of(tree) if line.endswith(f" (did you mean {near}?)")]
+    assert [line for line in problems_of(tree) if line.endswith(f" (did you mean {near}?)")]
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def test_the_nearest_valid_value_is_suggested(path: str, value: Any, near: str) 
 def test_what_is_unclear_suggests_nothing(path: str, value: Any, line: str) -> None:
     tree = dev()
     put_path(tree, path, value)
-    assert any(found.endswith(line) for found in faults_of(tree))
+    assert any(found.endswith(line) for found in problems_of(tree))
 
 
 @pytest.mark.parametrize("host", ["https://shapes.example.org/v1", "Shapes.Example.org", "shapes.example.org:443"])
 def test_a_host_is_suggested_only_as_a_valid_one(host: str) -> None:
     tree = dev()
     put_path(tree, "workloads/digits-server/expose", {"kind": "gateway", "name": "a", "hosts": [host, "*"]})
-    first, second = [line for line in faults_of(tree) if ".hosts." in line]
+    first, second = [line for line in problems_of(tree) if ".hosts." in line]
     assert first.endswith("(did you mean shapes.example.org?)")
     assert second.endswith("such as digits.example.org")
 
@@ -145,21 +145,21 @@ def test_a_host_is_suggested_only_as_a_valid_one(host: str) -> None:
 def test_a_name_with_letters_that_look_the_same_is_one_line_with_the_right_one(name: str) -> None:
     tree = dev()
     rename(tree, ("workloads", "digits", "volumes", "models"), name)
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.endswith("(did you mean models?)")
 
 
 def test_a_name_that_is_too_long_is_one_line() -> None:
     tree = dev()
     tree["queues"]["q" * 64] = tree["queues"]["training"]
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.endswith("at most 63 characters")
 
 
 def test_quotas_beyond_the_nodes_never_suggest_what_is_still_too_much() -> None:
     tree = copy.deepcopy(settings_of(next(base for base in BASES if base.name == "Pulumi.prod.yaml")).tree)
     tree["nodeGroups"]["cpu"] |= {"min": 1, "max": 1, "expected": 1}
-    for line in faults_of(tree):
+    for line in problems_of(tree):
         assert not re.search(r"set 0 or less", line)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support import counts, mutations
-from tests.support.faults import dev, faults_of
 from tests.support.mutations import Mutation
+from tests.support.problems import dev, problems_of
 from tests.support.rendering import PROJECT, settings_of
 
 STACKS = [*sorted(PROJECT.glob("Pulumi.*.yaml")), *sorted((PROJECT / "examples").glob("*.yaml"))]
@@ -36,7 +36,7 @@ def of_all() -> Iterator[tuple[Path, Mutation]]:
 def test_a_single_mistake_is_a_single_line() -> None:
     refused, several = 0, []
     for file, mutation in of_all():
-        lines = faults_of(mutation.tree)
+        lines = problems_of(mutation.tree)
         refused += bool(lines)
         if len(lines) > 1:
             several.append((file.name, mutation, lines))
@@ -59,7 +59,7 @@ def spoilt(path: str, value: Any) -> list[str]:
         del node[last]
     else:
         node[last] = value
-    return faults_of(tree)
+    return problems_of(tree)
 
 
 def test_a_value_that_cannot_be_read_is_not_missing_as_well() -> None:
@@ -72,7 +72,7 @@ def test_a_value_that_cannot_be_read_is_not_missing_as_well() -> None:
 def test_a_misspelt_section_is_not_missing_where_it_is_used(name: str) -> None:
     tree = dev()
     tree[name] = tree.pop("volumes")
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(f"tensorplane:{name}: unknown setting; ")
     assert line.endswith(" (did you mean volumes?)")
 
@@ -81,7 +81,7 @@ def test_faults_inside_a_misspelt_section_are_reported_at_once() -> None:
     tree = dev()
     tree["volums"] = tree.pop("volumes")
     tree["volums"]["models"]["sizeGib"] = "two"
-    assert [line.split(": ")[0] for line in faults_of(tree)] == [
+    assert [line.split(": ")[0] for line in problems_of(tree)] == [
         "tensorplane:volums",
         "tensorplane:volumes.models.sizeGib",
     ]
@@ -99,7 +99,7 @@ def test_references_to_one_undeclared_name_are_one_line_with_every_place() -> No
 def test_a_misspelt_declaration_is_suggested_in_one_line() -> None:
     tree = dev()
     tree["volumes"]["modles"] = tree["volumes"].pop("models")
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert "no volume is named 'models'; choose one of modles (did you mean modles?); also affects " in line
 
 
@@ -107,7 +107,7 @@ def test_a_name_that_is_refused_is_no_suggestion() -> None:
     tree = dev()
     tree["volumes"]["MODELS-COPY"] = tree["volumes"]["models"]
     tree["workloads"]["digits"]["model"]["volume"] = "models-cpoy"
-    lines = faults_of(tree)
+    lines = problems_of(tree)
     assert [line.split(": ")[0] for line in lines] == [
         "tensorplane:volumes.MODELS-COPY",
         "tensorplane:workloads.digits.model.volume",
@@ -127,4 +127,4 @@ def test_two_mistakes_are_two_lines() -> None:
     tree = dev()
     tree["volumes"]["models"]["sizeGib"] = "two"
     tree["queues"]["training"]["cpus"] = "many"
-    assert len(faults_of(tree)) == 2
+    assert len(problems_of(tree)) == 2

@@ -50,7 +50,7 @@ def bases(check: Check) -> list[Path]:
 @pytest.mark.counted
 def test_every_mistake_is_refused_in_lines_that_name_its_key(check: Check, bases: list[Path]) -> None:
     wrong = []
-    for mistake in refused.mistakes(bases, COUNT, SEED):
+    for mistake in refused.spoiled(bases, COUNT, SEED):
         code, lines = check(mistake.text)
         if code != 1 or not any(mistake.key in line for line in lines):
             wrong.append(f"{mistake}: exit {code}: {lines}")
@@ -68,6 +68,6 @@ def test_what_has_no_mistake_is_accepted(check: Check, bases: list[Path]) -> Non
 
 
 def test_a_seed_makes_the_same_files_again() -> None:
-    for module in (refused.mistakes, accepted.changes):
+    for module in (refused.spoiled, accepted.changes):
         assert list(module(BASES[:3], 22, 1)) == list(module(BASES[:3], 22, 1))
         assert list(module(BASES[:3], 22, 1)) != list(module(BASES[:3], 22, 2))

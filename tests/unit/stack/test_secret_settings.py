@@ -3,20 +3,20 @@
 import pytest
 
 from components.base.problems import Key
-from tests.support.faults import CPU, EKS, dev, faults_of
+from tests.support.problems import CPU, EKS, dev, problems_of
 
 
 class TestSecrets:
     """A value that is stored encrypted is in no error message."""
 
     def test_wrong_type(self) -> None:
-        lines = faults_of({"namespace": "Hunter 2!"}, frozenset({("namespace",)}))
+        lines = problems_of({"namespace": "Hunter 2!"}, frozenset({("namespace",)}))
         assert lines == ["tensorplane:namespace: invalid secret value; the details would show it, so they are hidden"]
 
     def test_anything_inside(self) -> None:
         secret = "correct-horse"
         tree = {"workloads": {secret: {"kind": secret, "queue": secret, "env": {secret: [secret]}}}}
-        lines = faults_of(tree, frozenset({("workloads",)}))
+        lines = problems_of(tree, frozenset({("workloads",)}))
         assert len(lines) == 1
         assert secret not in lines[0]
 
@@ -25,7 +25,7 @@ class TestSecrets:
         tree = dev()
         tree["queues"] = {"hunter2": tree["queues"]["training"]}
         tree["workloads"]["digits"]["queue"] = "hunter3"
-        lines = faults_of(tree, frozenset({(section,)}))
+        lines = problems_of(tree, frozenset({(section,)}))
         assert lines == [f"tensorplane:{section}: invalid secret value; the details would show it, so they are hidden"]
 
     def test_a_consequence_in_another_section(self) -> None:
@@ -34,11 +34,11 @@ class TestSecrets:
             "cluster": {**EKS, "region": "us-west-2"},
             "nodeGroups": {"cpu": CPU, "g": {"accelerator": "t4", "max": 1, "zones": ["us-west-2z"]}},
         }
-        (line,) = faults_of(tree)
+        (line,) = problems_of(tree)
         assert "us-west-2 has no zone" in line
         secret: Key
         for secret in (("cluster",), ("cluster", "region")):
-            lines = faults_of(tree, frozenset({secret}))
+            lines = problems_of(tree, frozenset({secret}))
             assert lines == [
                 "tensorplane:nodeGroups.g.zones: conflicts with an encrypted value; the details would show that "
                 "value, so they are hidden"
@@ -49,11 +49,11 @@ class TestSecrets:
         tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
         tree["workloads"]["digits"]["maxRestarts"] = "many"
         secret = frozenset({("workloads", "digits", "env", "TOKEN")})
-        assert faults_of(tree, secret) == [
+        assert problems_of(tree, secret) == [
             "tensorplane:workloads.digits.maxRestarts: invalid value 'many'; use a whole number"
         ]
 
     def test_the_key_itself_is_no_secret(self) -> None:
-        (line,) = faults_of({"tokn": "hunter2"}, frozenset({("tokn",)}))
+        (line,) = problems_of({"tokn": "hunter2"}, frozenset({("tokn",)}))
         assert line.startswith("tensorplane:tokn: unknown setting")
         assert "hunter2" not in line

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.mutants import fresh, oracle, text
-from tests.mutants.places import At, Tree, places, put, rename, value_at
+from tests.mutants.places import At, Tree, each_value, put, rename, value_at
 from tests.mutants.text import Typed
 from tests.support import counts
 from tests.support.rendering import PROJECT, settings_of
-from tests.unit.cli.commands.check.test_check import _faults
+from tests.unit.cli.commands.check.test_check import _problems
 
 EACH = counts.of(quick=4, nightly=200)
 NO_NUMBERS = ("2026-01-02", ".inf", "-.INF", ".nan", "18446744073709551616", "22:00")
@@ -34,7 +34,7 @@ config:
 def _lines(tree: Tree, folder: Path) -> list[str]:
     file = folder / "Pulumi.dev.yaml"
     file.write_text(text.of(tree))
-    return _faults(file)
+    return _problems(file)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_one_gate_alone_is_a_list_of_it_however_its_numbers_are_written(
     gate = f"{{metric: {metric}, threshold: {written}, minRequests: 1_0}}"
     for value in (gate, f"[{gate}]"):
         file.write_text(_CANARY.replace("GATE", value))
-        assert _faults(file) == []
+        assert _problems(file) == []
 
 
 def test_a_fault_of_one_gate_alone_is_at_its_key(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(_CANARY.replace("GATE", "{metric: errorRate, treshold: 0.10, minRequests: 1.50}"))
     at = "tensorplane:workloads.server.model.canary.gate"
-    first, second = sorted(_faults(file))
+    first, second = sorted(_problems(file))
     assert first == f"{at}.minRequests: invalid value 1.50; use a whole number"
     assert second.startswith(f"{at}.treshold: unknown setting; ")
     assert second.endswith("(did you mean threshold?)")
@@ -84,10 +84,10 @@ def test_faults_in_a_list_are_at_the_item_and_without_it_at_the_setting(tmp_path
 def _respelt(tree: Tree, made: Any) -> Tree:
     """Every number in another spelling, and every list of one map without its list."""
     changed = copy.deepcopy(tree)
-    for at, value in list(places(tree)):
+    for at, value in list(each_value(tree)):
         if isinstance(value, int | float) and not isinstance(value, bool):
             put(changed, at, Typed(made(value)))
-    for at, value in sorted(places(changed), key=lambda place: -len(place[0])):
+    for at, value in sorted(each_value(changed), key=lambda place: -len(place[0])):
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             put(changed, at, value[0])
     return changed
@@ -103,7 +103,7 @@ def test_numbers_of_every_stack_can_be_written_in_other_ways(base: Path, tmp_pat
 def _misspelt(base: Path, seed: int) -> Iterator[tuple[At, str, Tree]]:
     """A stack with one value that is not quoted."""
     tree, chance = settings_of(base).tree, random.Random(f"{base.stem}:{seed}")
-    found = [at for at, value in places(tree) if not isinstance(value, dict | list) and at != ("platform",)]
+    found = [at for at, value in each_value(tree) if not isinstance(value, dict | list) and at != ("platform",)]
     for _ in range(EACH):
         at = chance.choice(found)
         # In place of a number, another one may be right.

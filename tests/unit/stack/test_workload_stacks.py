@@ -78,32 +78,32 @@ def test_a_job_of_a_team_is_in_the_teams_namespace(project: Project, render: Ren
     ],
 )
 def test_the_platform_must_be_another_stack(project: Project, platform: Any, says: str) -> None:
-    assert project.told(**_with(OWN, platform=platform)) == [f"platform: {says}"]
+    assert project.problems_of(**_with(OWN, platform=platform)) == [f"platform: {says}"]
 
 
 def test_the_platform_must_have_its_own_cluster(project: Project) -> None:
     project.write("speech", OWN)
     says = "speech has no platform of its own, it uses that of dev; name dev"
-    assert project.told(**_with(OWN, platform="speech")) == [f"platform: {says}"]
+    assert project.problems_of(**_with(OWN, platform="speech")) == [f"platform: {says}"]
 
 
 def test_a_name_that_only_the_platform_can_read_is_refused(project: Project) -> None:
     hidden = {"kind": "existing", "context": {"secure": "AAAA"}}
     project.write("dev", _with(PLATFORM, cluster=hidden))
     says = "cluster.context of dev is encrypted, so only dev can read it; store it unencrypted"
-    assert project.faults() == [f"platform: {says}"]
+    assert project.problems() == [f"platform: {says}"]
 
 
 def test_the_platforms_other_secrets_do_not_matter(project: Project) -> None:
     workloads = {"digits-server": {**SERVER, "image": {"secure": "AAAA"}}}
     project.write("dev", _with(PLATFORM, workloads={**workloads, "digits": JOB}))
-    assert project.faults() == []
+    assert project.problems() == []
 
 
 def test_every_fault_is_told_at_once_and_sections_of_the_platform_are_refused(project: Project) -> None:
     job = {**JOB, "queue": "trainign", "volumes": {"modles": "/models"}, "checkpoints": {"volume": "modles"}}
     tree = _with(OWN, queues={"mine": {"cpus": 1}}, namespace="mine", workloadz={}, workloads={"search": job})
-    told = project.told(**tree)
+    told = project.problems_of(**tree)
     assert "queues: belongs to platform dev; declare it in Pulumi.dev.yaml, or remove platform" in told
     assert "namespace: belongs to platform dev; declare it in Pulumi.dev.yaml, or remove platform" in told
     assert any(line.startswith("workloadz: unknown setting") and "did you mean workloads?" in line for line in told)
@@ -114,27 +114,27 @@ def test_every_fault_is_told_at_once_and_sections_of_the_platform_are_refused(pr
 
 def test_faults_of_the_platform_are_told_as_its_own(project: Project) -> None:
     project.write("dev", _with(PLATFORM, volumes={"models": {"sizeGib": -1}}))
-    (line,) = project.faults()
+    (line,) = project.problems()
     assert line.startswith("stack dev: tensorplane:volumes.models.sizeGib: ")
 
 
 def test_a_name_is_taken_once_on_a_platform(project: Project) -> None:
-    assert project.told(**_with(OWN, workloads={"digits": JOB, "search": JOB})) == [
+    assert project.problems_of(**_with(OWN, workloads={"digits": JOB, "search": JOB})) == [
         "workloads.digits: platform dev has a workload of this name; choose another name"
     ]
     project.write("speech", OWN)
     taken = "workloads.search: stack {} has a workload of this name on platform dev; choose another name"
-    assert project.told(**OWN) == [taken.format("speech")]
-    assert project.faults("speech") == [taken.format("vision")]
+    assert project.problems_of(**OWN) == [taken.format("speech")]
+    assert project.problems("speech") == [taken.format("vision")]
     project.write("other", PLATFORM)
     project.write("speech", _with(OWN, platform="other"))
-    assert project.faults() == [], "names are taken on one platform alone"
+    assert project.problems() == [], "names are taken on one platform alone"
 
 
 def test_the_platform_does_not_take_a_name_of_its_workload_stacks(project: Project) -> None:
     project.write("dev", _with(PLATFORM, workloads={"search": JOB}))
     says = "stack vision has a workload of this name on platform dev; choose another name"
-    assert project.faults("dev") == [f"workloads.search: {says}"]
+    assert project.problems("dev") == [f"workloads.search: {says}"]
 
 
 def test_gpus_without_a_queue_are_the_platforms_alone(project: Project) -> None:
@@ -144,7 +144,7 @@ def test_gpus_without_a_queue_are_the_platforms_alone(project: Project) -> None:
     project.write("dev", _with(PLATFORM, cluster=cluster, nodeGroups={**groups, **cpu}, teams={}))
     gpus = {"cpus": 1, "memoryGib": 4, "gpus": 1, "accelerator": "l4"}
     server = {**SERVER, "resources": gpus}
-    (line,) = project.told(**_with(OWN, workloads={"search-server": server}))
+    (line,) = project.problems_of(**_with(OWN, workloads={"search-server": server}))
     assert line == (
         "workloads.search-server.resources: only workloads of platform dev itself hold GPUs without a queue; "
         "set queue to one of its queues, or declare the workload in Pulumi.dev.yaml"
@@ -154,17 +154,17 @@ def test_gpus_without_a_queue_are_the_platforms_alone(project: Project) -> None:
 def test_a_platform_without_jobs_installs_jobset_when_asked(project: Project, render: Render) -> None:
     bare = _with(PLATFORM, workloads={}, teams={})
     project.write("dev", bare)
-    (line,) = project.faults()
+    (line,) = project.problems()
     assert line == (
         "workloads.search: is a trainingJob, but stack dev installs no JobSet, because it has no jobs itself; "
         "set controllers: {jobset: chart} in Pulumi.dev.yaml"
     )
     project.write("dev", _with(bare, controllers={"jobset": "chart"}))
-    assert project.faults() == []
+    assert project.problems() == []
     made = built(project, render, "dev")
     assert made.one("Release", "jobset")
     project.write("dev", _with(bare, controllers={"jobset": "present"}))
-    assert project.faults() == []
+    assert project.problems() == []
 
 
 def test_a_stack_without_workloads_declares_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def read(folder: Path, text: str | bytes) -> StackFile:
     return stack_file.read(file)
 
 
-def wrong(folder: Path, text: str | bytes) -> list[str]:
+def problems(folder: Path, text: str | bytes) -> list[str]:
     """The lines about a file."""
     try:
         found = read(folder, text)
@@ -105,7 +105,7 @@ def test_numbers_whose_text_is_lost_are_remembered(tmp_path: Path) -> None:
     ],
 )
 def test_what_pulumi_refuses_or_rewrites_is_a_line(tmp_path: Path, value: str, line: str) -> None:
-    (found,) = wrong(tmp_path, f"config:\n  tensorplane:x:\n    k: {value}\n")
+    (found,) = problems(tmp_path, f"config:\n  tensorplane:x:\n    k: {value}\n")
     assert found.startswith(f"Pulumi.dev.yaml: {line}")
 
 
@@ -140,7 +140,7 @@ def test_what_pulumi_refuses_or_rewrites_is_a_line(tmp_path: Path, value: str, l
     ],
 )
 def test_a_file_that_makes_no_sense_is_one_line(tmp_path: Path, text: str | bytes, line: str) -> None:
-    (found,) = wrong(tmp_path, text)
+    (found,) = problems(tmp_path, text)
     assert found.startswith(line)
     assert len(found) < 200
 
@@ -171,13 +171,13 @@ def test_a_file_that_makes_no_sense_is_one_line(tmp_path: Path, text: str | byte
     ],
 )
 def test_parser_errors_are_reported_with_their_remedy(tmp_path: Path, below: str, line: int, said: str) -> None:
-    (found,) = wrong(tmp_path, f"config:\n{below}")
+    (found,) = problems(tmp_path, f"config:\n{below}")
     assert found.startswith(f"Pulumi.dev.yaml, line {line}: {said}")
 
 
 @pytest.mark.parametrize("text", ["v1:abc:def", "hunter2 in clear", "v1:AAAA", "v1:AAAA:AAA", "v2:AAAA:AAAA", "''"])
 def test_a_secret_that_pulumi_did_not_encrypt_is_a_fault_without_its_text(tmp_path: Path, text: str) -> None:
-    (line,) = wrong(tmp_path, f"config:\n  tensorplane:x:\n    max: {{secure: {text}}}\n")
+    (line,) = problems(tmp_path, f"config:\n  tensorplane:x:\n    max: {{secure: {text}}}\n")
     assert line == (
         "Pulumi.dev.yaml: line 3: the value of `secure` in 'tensorplane:x.max' is not encrypted by Pulumi; "
         "store it with: pulumi config set --secret --path 'tensorplane:x.max' VALUE"
@@ -186,13 +186,13 @@ def test_a_secret_that_pulumi_did_not_encrypt_is_a_fault_without_its_text(tmp_pa
 
 @pytest.mark.parametrize("text", ["v1:lP6+mzLgAAsyIDLw:Zi1bhw==", "AAABAKx4d0pQ"])
 def test_what_pulumi_encrypted_is_no_fault(tmp_path: Path, text: str) -> None:
-    assert wrong(tmp_path, f"config:\n  tensorplane:x:\n    max: {{secure: {text}}}\n") == []
+    assert problems(tmp_path, f"config:\n  tensorplane:x:\n    max: {{secure: {text}}}\n") == []
 
 
 def test_aliases_that_multiply_end(tmp_path: Path) -> None:
     rows = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     rows += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    (line,) = wrong(tmp_path, "config:\n  " + "\n".join(rows))
+    (line,) = problems(tmp_path, "config:\n  " + "\n".join(rows))
     assert "more than 100,000 values" in line
 
 
@@ -217,13 +217,13 @@ def test_a_byte_order_mark_inside_is_named_and_does_no_harm(tmp_path: Path, at: 
 
 def test_one_mistake_in_many_lines_is_one_line_with_some_of_them(tmp_path: Path) -> None:
     text = "".join(f"    k{number}: {{1.50: a}}\n" for number in range(700))
-    assert wrong(tmp_path, f"config:\n  tensorplane:x:\n{text}") == [
+    assert problems(tmp_path, f"config:\n  tensorplane:x:\n{text}") == [
         "Pulumi.dev.yaml: lines 3, 4, 5 and 697 more: Pulumi reads the key '1.50' as another value; quote it"
     ]
 
 
 def test_what_is_shown_is_short_and_on_one_line(tmp_path: Path) -> None:
-    (line,) = wrong(tmp_path, f'config: {{x: {{"a\\n\\e{"b" * 5000}": 1, "a\\n\\e{"b" * 5000}": 2}}}}')
+    (line,) = problems(tmp_path, f'config: {{x: {{"a\\n\\e{"b" * 5000}": 1, "a\\n\\e{"b" * 5000}": 2}}}}')
     assert len(line) < 200
     assert line.isprintable()
 
@@ -237,4 +237,4 @@ def test_as_many_values_are_read_as_are_allowed(tmp_path: Path, monkeypatch: pyt
 
 def _read_with(most: int, folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> bool:
     monkeypatch.setattr(stack_file, "_MOST_VALUES", most)
-    return wrong(folder, text) == []
+    return problems(folder, text) == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import strimzi_schema
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Registered
 
@@ -48,7 +48,7 @@ def _objects(stream: Mapping[str, Any]) -> list[Registered]:
     return [one for one in _built(_tree(stream)) if "strimzi" in one.type]
 
 
-def _named(found: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
+def _by_name(found: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
     return {one.inputs["metadata"]["name"]: one.inputs["spec"] for one in found if one.inputs["kind"] == kind}
 
 
@@ -56,22 +56,22 @@ def _named(found: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
 def test_every_object_is_one_that_strimzi_takes(changes: dict[str, Any]) -> None:
     found = _objects(changes)
     assert len(found) >= 5
-    assert [line for one in found for line in strimzi_schema.wrong(one.inputs)] == []
+    assert [line for one in found for line in strimzi_schema.find_problems(one.inputs)] == []
     assert {one.inputs["metadata"]["namespace"] for one in found} == {"ns"}
 
 
 def test_the_schema_names_what_strimzi_would_refuse() -> None:
     topic = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaTopic"}
-    assert strimzi_schema.wrong({**topic, "spec": {"partitions": 0, "retention": 1}}) == [
+    assert strimzi_schema.find_problems({**topic, "spec": {"partitions": 0, "retention": 1}}) == [
         "KafkaTopic.partitions: 0 is no whole number from 1 to 2147483648",
         "KafkaTopic.retention: unknown field",
     ]
     user = {**topic, "kind": "KafkaUser", "spec": {"authorization": {"type": "simple"}}}
-    assert strimzi_schema.wrong(user) == ["KafkaUser.authorization.acls: missing"]
+    assert strimzi_schema.find_problems(user) == ["KafkaUser.authorization.acls: missing"]
 
 
 def test_topics_keep_what_they_are_told_to() -> None:
-    topics = _named(_objects({}), "KafkaTopic")
+    topics = _by_name(_objects({}), "KafkaTopic")
     assert topics["clicks"]["partitions"] == 6
     kept = {name: (spec["config"]["retention.ms"], spec["config"]["retention.bytes"]) for name, spec in topics.items()}
     assert kept == {"clicks": (24 * 3600 * 1000, 1 << 29), "labels": (-1, -1)}
@@ -85,7 +85,7 @@ def test_each_client_may_do_what_it_needs_and_no_more() -> None:
             (acl["resource"]["type"], acl["resource"]["name"], *acl["operations"])
             for acl in spec["authorization"]["acls"]
         }
-        for name, spec in _named(found, "KafkaUser").items()
+        for name, spec in _by_name(found, "KafkaUser").items()
     }
     assert rights == {
         "events-trainer": {
@@ -104,12 +104,12 @@ def test_records_are_kept_unless_told_otherwise() -> None:
 
     assert protected(_objects(_BROKERS)) == {"Kafka", "KafkaNodePool", "KafkaTopic"}
     assert protected(_objects({**_BROKERS, "retain": False})) == set()
-    pool = _named(_objects({**_BROKERS, "retain": False}), "KafkaNodePool")["kafka-brokers"]
+    pool = _by_name(_objects({**_BROKERS, "retain": False}), "KafkaNodePool")["kafka-brokers"]
     assert [disk["deleteClaim"] for disk in pool["storage"]["volumes"]] == [False]
 
 
 def test_a_mirror_copies_the_topics_and_the_groups_under_their_own_names() -> None:
-    spec = _named(_objects(_MIRROR), "KafkaMirrorMaker2")["events-mirror"]
+    spec = _by_name(_objects(_MIRROR), "KafkaMirrorMaker2")["events-mirror"]
     mirror = spec["mirrors"][0]
     assert (mirror["topicsPattern"], mirror["groupsPattern"]) == ("clicks|labels", "trainer|ranker")
     assert mirror["source"]["authentication"]["certificateAndKey"]["secretName"] == "events-mirror"
@@ -196,13 +196,13 @@ def test_a_managed_kafka_gets_no_objects() -> None:
     ],
 )
 def test_what_does_not_go_together_is_one_line(changes: dict[str, Any], says: str) -> None:
-    assert faults_of(_tree(changes)) == [f"tensorplane:{says}"]
+    assert problems_of(_tree(changes)) == [f"tensorplane:{says}"]
 
 
 def test_a_kafka_and_a_topic_are_one_stream_s() -> None:
     tree = _tree(_BROKERS)
     tree["streams"]["more"] = {**_BROKERS, "topics": {"clicks": {}, "other": {}}}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:streams.more.broker.brokers: stream events already creates Kafka kafka; remove `brokers` here",
         "tensorplane:streams.more.topics.clicks: stream events already has this topic of Kafka kafka; use another name",
     ]
@@ -211,12 +211,12 @@ def test_a_kafka_and_a_topic_are_one_stream_s() -> None:
 def test_a_stream_elsewhere_must_name_its_kafka() -> None:
     tree = _tree({})
     del tree["streams"]["events"]["broker"]
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:streams.events.broker: missing, but cluster kind existing has no default broker; "
         "set kind managed or strimzi"
     ]
     tree["streams"]["events"]["broker"] = {"kind": "embedded"}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:streams.events.broker: embedded requires cluster kind embedded, but the cluster is "
         "existing; use another broker"
     ]
@@ -254,6 +254,6 @@ def test_clients_are_let_out_to_the_brokers_alone_and_what_strimzi_runs_to_what_
     ],
 )
 def test_a_wrong_value_is_one_line(changes: dict[str, Any], says: str) -> None:
-    lines = faults_of(_tree({"groups": {}, "producers": {}, **changes}))
+    lines = problems_of(_tree({"groups": {}, "producers": {}, **changes}))
     assert len(lines) == 1
     assert says in lines[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 
 _EXISTING = {"kind": "existing", "context": "team"}
@@ -47,13 +47,13 @@ def _local(disk: dict[str, Any] | None = None, **stream: Any) -> dict[str, Any]:
     ],
 )
 def test_a_volume_that_does_not_fit_is_one_line(tree: dict[str, Any], says: str) -> None:
-    assert faults_of(tree) == [f"tensorplane:{says}"]
+    assert problems_of(tree) == [f"tensorplane:{says}"]
 
 
 def test_two_streams_on_one_volume_are_one_line() -> None:
     tree = _local()
     tree["streams"]["more"] = {"volume": "records", "topics": {"labels": {}}}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:streams.more.volume: volume records holds the records of stream events; name another volume"
     ]
 
@@ -63,7 +63,7 @@ def test_the_volume_holds_what_the_stream_keeps(size: int, fits: bool) -> None:
     topics = {"clicks": {"partitions": 4, "retentionGib": 2.5}, "labels": {"partitions": 1, "retentionGib": 2}, "a": {}}
     reason = "12 is not enough for the 12 GiB that stream events keeps; set more than 12"
     found = [] if fits else [f"tensorplane:volumes.records.sizeGib: {reason}"]
-    assert faults_of(_local({"sizeGib": size}, topics=topics, groups={})) == found
+    assert problems_of(_local({"sizeGib": size}, topics=topics, groups={})) == found
 
 
 def test_a_stream_called_like_its_volume_has_the_names_that_a_volume_s_stream_had() -> None:
@@ -124,4 +124,4 @@ _MOVED = "volumes.events.stream: streams have a key of their own; move it to str
     ],
 )
 def test_the_stream_of_a_volume_is_told_its_new_key(tree: dict[str, Any], says: list[str]) -> None:
-    assert set(faults_of(tree)) == {f"tensorplane:{line}" for line in says}
+    assert set(problems_of(tree)) == {f"tensorplane:{line}" for line in says}

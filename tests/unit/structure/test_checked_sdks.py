@@ -14,7 +14,7 @@ from tests.unit.structure import sources
 SDKS = ("pulumi_aws", "pulumi_azure_native", "pulumi_gcp")
 
 
-def _listed() -> set[str]:
+def _services() -> set[str]:
     overrides = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
     (followed,) = (each["module"] for each in overrides if each.get("follow_imports") == "normal")
     return {name.removesuffix(".*") for name in followed if name.endswith(".*")}
@@ -45,4 +45,4 @@ def _is_service(name: str) -> bool:
 
 def test_the_services_that_the_project_uses_are_listed() -> None:
     used = {name for path in sources.python_files(PROJECT) for name in _used(path)}
-    assert {name for name in used if _is_service(name)} == _listed()
+    assert {name for name in used if _is_service(name)} == _services()

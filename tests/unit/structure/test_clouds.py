@@ -115,7 +115,7 @@ def sdk_types_elsewhere(root: Path, packages: Set[str]) -> Iterator[str]:
 
 def _packages() -> set[str]:
     """The packages of Pulumi with the clouds' resources."""
-    return {kind.effects.node_pool.partition(":")[0] for kind in ClusterArgs.kinds() if kind.effects}
+    return {kind.effects.node_group.partition(":")[0] for kind in ClusterArgs.kinds() if kind.effects}
 
 
 def test_types_of_a_clouds_resources_are_named_by_the_cloud() -> None:

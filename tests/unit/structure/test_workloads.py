@@ -18,7 +18,7 @@ _TOKEN = "tensorplane:index:"
 
 def uncounted(root: Path) -> Iterator[str]:
     """Kinds of workloads whose GPUs the quota would not see, a line each."""
-    constants, fields = _facts(root)
+    constants, fields = _outputs(root)
     counted = set(_texts(ast.parse((root / QUOTA).read_text())))
     for path in sorted(root.glob(KINDS)):
         tokens = [constants.get(name, name) for name in _registered(ast.parse(path.read_text()))]
@@ -38,7 +38,7 @@ def _registered(tree: ast.AST) -> Iterator[str]:
             yield ast.unparse(node.args[0]).rpartition(".")[2]
 
 
-def _facts(root: Path) -> tuple[dict[str, str], dict[str, set[str]]]:
+def _outputs(root: Path) -> tuple[dict[str, str], dict[str, set[str]]]:
     """Tokens by their constants, and the keys of each type by its name."""
     body = ast.parse((root / FACTS).read_text()).body
     constants = {

@@ -9,7 +9,7 @@ import pytest
 import stack
 from components.base.settings import Settings
 from tests.support import rendering
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 
 
@@ -21,8 +21,8 @@ def with_access(**access: list[str]) -> dict[str, Any]:
 
 
 def test_the_one_that_trains_and_the_one_that_serves_are_let_in() -> None:
-    assert faults_of(with_access(writers=["digits"], readers=["digits-server"])) == []
-    assert faults_of(with_access(writers=["digits", "digits-server"])) == []
+    assert problems_of(with_access(writers=["digits"], readers=["digits-server"])) == []
+    assert problems_of(with_access(writers=["digits", "digits-server"])) == []
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_one_that_trains_and_the_one_that_serves_are_let_in() -> None:
     ],
 )
 def test_a_workload_that_is_not_let_in_is_one_line(access: dict[str, list[str]], line: str) -> None:
-    assert faults_of(with_access(**access)) == [f"tensorplane:workloads.{line}"]
+    assert problems_of(with_access(**access)) == [f"tensorplane:workloads.{line}"]
 
 
 def test_the_cluster_refuses_every_other_pod() -> None:
@@ -75,7 +75,7 @@ def test_a_group_is_of_those_who_make_the_pods() -> None:
 
 
 def test_who_is_no_account_and_no_group_is_one_line() -> None:
-    (line,) = faults_of(with_access(writers=["digits", "digits-server"], readers=["group:"]))
+    (line,) = problems_of(with_access(writers=["digits", "digits-server"], readers=["group:"]))
     assert line.startswith("tensorplane:volumes.models.readers")
     assert "invalid value 'group:'; use a service account (lower-case" in line
 
@@ -113,7 +113,7 @@ def test_a_volume_is_at_its_own_path_in_the_pods_that_name_none() -> None:
     ],
 )
 def test_a_path_that_is_another_or_missing_is_one_line(path: str | None, mount: Any, line: str) -> None:
-    assert faults_of(at_its_path(path, mount)) == [f"tensorplane:workloads.digits.volumes.models: {line}"]
+    assert problems_of(at_its_path(path, mount)) == [f"tensorplane:workloads.digits.volumes.models: {line}"]
 
 
 def test_a_path_is_one_volume_s() -> None:
@@ -121,4 +121,4 @@ def test_a_path_is_one_volume_s() -> None:
         tree = at_its_path("/data", None)
         tree["volumes"]["old"] = {"sizeGib": 1, "path": other}
         reason = f"{other} is already used by volume models (/data); use a path of its own"
-        assert faults_of(tree) == [f"tensorplane:volumes.old.path: {reason}"]
+        assert problems_of(tree) == [f"tensorplane:volumes.old.path: {reason}"]

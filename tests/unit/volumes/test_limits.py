@@ -12,7 +12,7 @@ from components.volumes.backends.s3 import S3
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 
 AKS = {"kind": "aks", "region": "westeurope", "inheritedAdmins": True, "endpoint": {"deployFromInside": True}}
 EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}

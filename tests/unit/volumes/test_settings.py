@@ -11,7 +11,7 @@ from components.base import cron
 from components.base.settings import Settings
 from components.volumes.backend import Backend
 from components.volumes.checks import rows
-from tests.support.volume_faults import EXISTING, FILES, HOURLY, lines
+from tests.support.volume_problems import EXISTING, FILES, HOURLY, lines
 
 
 def test_every_backend_says_what_it_can() -> None:

@@ -18,14 +18,14 @@ def find_problems(settings: ServerSettings, server: str, at: Key, declared: Decl
         reason = f"model {tried[0]} has one, and a server tries one model; use a server of its own for {name}"
         yield Problem((*at, *settings.key_of(name), "canary"), reason, given=((*at, *settings.key_of(tried[0])),))
     for name, model in settings.served.items():
-        where = (*at, *settings.key_of(name))
-        yield from _pin(model, where)
+        path = (*at, *settings.key_of(name))
+        yield from _pin(model, path)
         if model.canary:
             if settings.scaling:
                 reason = "conflicts with scaling: a canary's part of the requests is its part of the replicas"
-                yield Problem((*where, "canary"), f"{reason}; set replicas", given=((*at, "scaling"),))
-            yield from _alone(model, where)
-            yield from _canary(model, model.canary, server, where, declared)
+                yield Problem((*path, "canary"), f"{reason}; set replicas", given=((*at, "scaling"),))
+            yield from _alone(model, path)
+            yield from _canary(model, model.canary, server, path, declared)
 
 
 def find_name_problems(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
@@ -83,12 +83,12 @@ def _alone(model: ServedModel, at: Key) -> Iterator[Problem]:
 
 
 def _canary(model: ServedModel, canary: CanaryArgs, server: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    where, account = (*at, "canary"), f"{server}{NAME_SUFFIX}"
+    path, account = (*at, "canary"), f"{server}{NAME_SUFFIX}"
     if model.location:
         yield from _record(model.location.volume, account, (*at, model.key("volume")), declared)
     counts = Counter(gate.metric for gate in canary.gate)
     for index, gate in enumerate(canary.gate):
-        here = (*where, "gate", str(index))
+        here = (*path, "gate", str(index))
         if counts[gate.metric] > 1 and gate is not next(one for one in canary.gate if one.metric == gate.metric):
             yield Problem((*here, "metric"), f"{gate.metric} has a gate already; remove one of them")
         if gate.examples:

@@ -1,4 +1,4 @@
-"""What the controller of a model server's rollouts is told."""
+"""The spec of the controller of a model server's rollouts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ class GateArgs(Model):
         return default if self.min_requests is None else self.min_requests
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
 
@@ -61,7 +61,7 @@ class CanaryArgs(Model):
     percent: Annotated[int, Field(ge=1, le=99)] = 10
     """The canary's part of the requests, in percent. The routes of a gateway divide its requests exactly; all others
     are divided by shares of replicas, so the part is rounded to whole replicas, at least one."""
-    gate: Annotated[list[GateArgs], BeforeValidator(_listed), Field(min_length=1)]
+    gate: Annotated[list[GateArgs], BeforeValidator(_as_list), Field(min_length=1)]
     """The condition on which the version is promoted, or several, which must all hold."""
     deadline_seconds: Annotated[int, Field(ge=10, le=100_000_000)] = 86400
     """A canary without a verdict is rolled back after that; a day by default."""

@@ -34,15 +34,15 @@ def _of_class(expose: GatewayArgs, at: Key, declared: Declared) -> Iterator[Prob
     """Problems of a Gateway that the stack creates: the cluster must have its class, and it must check clients."""
     if not (new := expose.create):
         return
-    classes, where = declared.cluster.gateway_classes, (*at, "create", "gatewayClass")
+    classes, path = declared.cluster.gateway_classes, (*at, "create", "gatewayClass")
     if classes is not None and new.gateway_class not in classes:
         reason = f"{declared.cluster.kind} clusters have no GatewayClass {new.gateway_class}"
-        yield Problem(where, f"{reason}; use {' or '.join(sorted(classes))}", given=(("cluster",),))
+        yield Problem(path, f"{reason}; use {' or '.join(sorted(classes))}", given=(("cluster",),))
     if new.is_traefiks:
         keys = {("jwt",): expose.jwt, ("create", "clientAuthority"): new.client_authority}
         for key in (key for key, value in keys.items() if value):
             reason = "only Envoy Gateway can check that, and Traefik would let in everyone; use another gatewayClass"
-            yield Problem((*at, *key), reason, given=(where,))
+            yield Problem((*at, *key), reason, given=(path,))
 
 
 def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:

@@ -51,12 +51,12 @@ def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Pro
                 other, f"is also the name of the triggers of pipeline {at[-1]}; use another name", given=(at,)
             )
         for name, trigger in pipeline.triggers.items():
-            counted = {source_name(pipeline.sources[each]) for each in pipeline.trigger_sources(trigger)}
-            if trigger.windows and counted and not counted & recorded:
-                names = " and ".join(sorted(counted))
+            datasets = {source_name(pipeline.sources[each]) for each in pipeline.trigger_sources(trigger)}
+            if trigger.windows and datasets and not datasets & recorded:
+                names = " and ".join(sorted(datasets))
                 reason = f"is {trigger.windows}, but no recorder writes to {names}"
-                where = (*at, "triggers", name, "windows")
-                yield Problem(where, f"{reason}; count versions instead, or add a recorder", given=(at[:-1],))
+                path = (*at, "triggers", name, "windows")
+                yield Problem(path, f"{reason}; count versions instead, or add a recorder", given=(at[:-1],))
 
 
 def _recorder(workload: object) -> RecorderSettings | None:

@@ -75,15 +75,15 @@ class Tpu(Strategy):
         accelerator = catalog.ACCELERATORS.get(stated)
         usable = [each.name for each in catalog.ACCELERATORS.values() if each.kind == "tpu" and each.tensorflow]
         remedy = f"set one of {', '.join(usable)}"
-        where = ("resources", "accelerator")
+        path = ("resources", "accelerator")
         if resources.gpus:
             reason = f"is {resources.gpus}, but strategy tpu counts chips by its topology; remove gpus"
             yield ("resources", "gpus"), reason
         if accelerator is None or accelerator.kind != "tpu":
             reason = f"is {stated}" if stated else "missing"
-            yield where, f"{reason}, but strategy tpu runs on TPUs; {remedy}"
+            yield path, f"{reason}, but strategy tpu runs on TPUs; {remedy}"
         elif not accelerator.tensorflow:
-            yield where, f"TensorFlow has no build for {accelerator.name}; {remedy}"
+            yield path, f"TensorFlow has no build for {accelerator.name}; {remedy}"
         if self.chips % self._of_each:
             reason = f"machines with {self._of_each} chips cannot form {self.topology}, which has {self.chips}"
             yield ("strategy", "perNode"), f"{reason}; set a number that divides them"

@@ -37,8 +37,8 @@ def terminal(report: Report, width: int) -> Iterator[Table]:
     if _fits((_HEADINGS, *cells), width):
         yield table(_HEADINGS, ((_operation(row), *texts) for row, (_, *texts) in zip(found, cells, strict=True)))
     else:
-        room = width - _GAP - max(len(text) for text in (_HEADINGS[0], *(row.words for row in found)))
-        yield table(_HEADINGS[:2], ((_operation(row), _stacked(row, room)) for row in found))
+        left = width - _GAP - max(len(text) for text in (_HEADINGS[0], *(row.words for row in found)))
+        yield table(_HEADINGS[:2], ((_operation(row), _stacked(row, left)) for row in found))
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -67,12 +67,12 @@ def _fits(texts: Iterable[Sequence[str]], width: int) -> bool:
     return sum(longest) + _GAP * (len(longest) - 1) <= width
 
 
-def _stacked(row: Row, room: int) -> str:
+def _stacked(row: Row, width: int) -> str:
     """A resource and, indented below it, its properties."""
     indent = " " * _GAP
-    lines = folded(_resources(row), room)
+    lines = folded(_resources(row), width)
     for each in _lines(row):
-        head, *rest = folded(each, room - 2 * _GAP)
+        head, *rest = folded(each, width - 2 * _GAP)
         lines += [indent + head, *(2 * indent + line for line in rest)]
     return "\n".join(lines)
 
@@ -98,8 +98,8 @@ def _line(changed: Property) -> str:
 def _markdown_cells(row: Row) -> tuple[str, str, Markdown]:
     count = f"{len(row.names):,} " if len(row.names) > 1 else ""
     properties = Markdown("<br>".join(_markdown_lines(row)))
-    named = first(row.names, _NAMES) if len(row.names) > _ALL_NAMES else ", ".join(row.names)
-    return row.words, f"{count}{row.type} {bold(named)}", properties
+    names = first(row.names, _NAMES) if len(row.names) > _ALL_NAMES else ", ".join(row.names)
+    return row.words, f"{count}{row.type} {bold(names)}", properties
 
 
 def _all_names(row: Row) -> str:
@@ -112,8 +112,8 @@ def _markdown_lines(row: Row) -> Iterator[str]:
     for each in row.properties:
         path = property_path.end(each.path, _END) if row.like else each.path
         paths.setdefault((_values(each), "replaces" * each.replaces, each.whole), []).append(code(path))
-    for (values, replaces, _), named in paths.items():
-        yield f"{', '.join(named)}{f' ({replaces})' if replaces else ''}{values}"
+    for (values, replaces, _), names in paths.items():
+        yield f"{', '.join(names)}{f' ({replaces})' if replaces else ''}{values}"
     if row.apart:
         yield f"in rows of their own: {', '.join(map(code, row.apart))}"
     if row.note:

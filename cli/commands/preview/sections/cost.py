@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cli.commands.preview import cost_notes, spending
 from cli.commands.preview.head import Block
-from cli.commands.preview.report import Facts, Report
+from cli.commands.preview.report import Outputs, Report
 from cli.commands.preview.section import list_lines, tabled
 from cli.output import aggregated
 from cli.output.escaping import line
@@ -68,9 +68,9 @@ def compared(report: Report) -> list[Compared]:
     sides: tuple[list[Estimate], list[Estimate]] = ([], [])
     for kind, token in _TYPES:
         for name, both in report.registered(token).items():
-            for side, facts in zip(sides, both, strict=True):
-                if facts:
-                    side.append(_estimate(kind, name, facts, report.durations.get(name)))
+            for side, outputs in zip(sides, both, strict=True):
+                if outputs:
+                    side.append(_estimate(kind, name, outputs, report.durations.get(name)))
     found = difference(*sides)
     return found if _is_priced(found) else []
 
@@ -97,10 +97,10 @@ def terminal(report: Report, _: int) -> Iterator[RenderableType]:
 
 def head(report: Report) -> Iterator[Block]:
     """The difference."""
-    said = spending.sentence(compared(report))
-    if not said and any(new.get("machine") for _, new in report.registered("NodeGroup").values()):
-        said = "unknown: no price of its machines is known"
-    if parts := [*filter(None, (said, cost_notes.storage_note(report)))]:
+    text = spending.sentence(compared(report))
+    if not text and any(new.get("machine") for _, new in report.registered("NodeGroup").values()):
+        text = "unknown: no price of its machines is known"
+    if parts := [*filter(None, (text, cost_notes.storage_note(report)))]:
         only_if = ["merging saves nothing"] if report.removed else []
         yield Block("Cost", [*only_if, *parts], when=f", {report.when}" if report.when else "")
 
@@ -139,10 +139,10 @@ def unknown(found: Sequence[Compared]) -> list[str]:
     return [likely, *lines] if likely else lines
 
 
-def _estimate(kind: Kind, name: str, facts: Facts, seconds: float | None) -> Estimate:
-    found = registered(kind, name, facts.get("cost"))
-    most = facts.get("hourlyUsdMax")
-    if "cost" not in facts and most is not None:
+def _estimate(kind: Kind, name: str, outputs: Outputs, seconds: float | None) -> Estimate:
+    found = registered(kind, name, outputs.get("cost"))
+    most = outputs.get("hourlyUsdMax")
+    if "cost" not in outputs and most is not None:
         return Estimate(kind, name, {MAX: Usd(most, most)}, found.missing)
     return pods.lasting(found, seconds) if kind == "run" else found
 

@@ -1,4 +1,4 @@
-"""Consequences of changes beyond their own resource: which nodes and jobs restart."""
+"""Effects of changes beyond their own resource: which nodes and jobs restart."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def of_report(report: Report) -> tuple[str, ...]:
 
 
 def of(changes: Iterable[Change], stack: str = STACK, fate: Callable[[str], str] = lambda group: "") -> tuple[str, ...]:
-    """A line for each resource whose change has consequences. `fate`: sentences on who runs on a node group."""
+    """A line for each resource whose change has effects. `fate`: sentences on who runs on a node group."""
     found = list(changes)
     clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
     changed = {change.type for change in found}
     lines = (line for change in found for line in _lines(change, clouds, changed, stack))
-    pools = (line for change in found for cloud in clouds for line in _of_node_pool(change, cloud, fate))
-    return (*pools, *lines, *_placed(found))
+    groups = (line for change in found for cloud in clouds for line in _of_node_group(change, cloud, fate))
+    return (*groups, *lines, *_placed(found))
 
 
 def emptied(changes: Iterable[Change], who: Callable[[str], str]) -> Iterator[str]:
@@ -60,7 +60,7 @@ def emptied(changes: Iterable[Change], who: Callable[[str], str]) -> Iterator[st
     clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
     changed = {change.type for change in found}
     for change in found:
-        if change.operation in ("delete", "replace") and any(change.type == cloud.node_pool for cloud in clouds):
+        if change.operation in ("delete", "replace") and any(change.type == cloud.node_group for cloud in clouds):
             yield f"{emptied_group(change.name)}{who(change.name) if change.operation == 'replace' else ''}"
         elif any(effect.stops_pods for effect in _effects(change, clouds, changed)):
             yield f"pods on nodes of {_titled(change)}"
@@ -100,17 +100,17 @@ def _applies(effect: Effect, change: Change) -> bool:
     )
 
 
-def _of_node_pool(change: Change, cloud: Effects, fate: Callable[[str], str]) -> Iterator[str]:
-    if (change.type, change.operation) != (cloud.node_pool, "replace"):
+def _of_node_group(change: Change, cloud: Effects, fate: Callable[[str], str]) -> Iterator[str]:
+    if (change.type, change.operation) != (cloud.node_group, "replace"):
         return
     causes = [each.path for each in change.properties if each.replaces]
-    named = ", ".join(dict.fromkeys(_INDEX.sub("", cause) for cause in causes))
-    because = f" (because of {named})" if causes else ""
+    reasons = ", ".join(dict.fromkeys(_INDEX.sub("", cause) for cause in causes))
+    because = f" (because of {reasons})" if causes else ""
     moves = cloud.zones is not None and any(cause.startswith(cloud.zones) for cause in causes)
     zones = "; set its zones in nodeGroups to keep it" if moves else ""
     order = _MADE_FIRST if cloud.made_first else _DELETED_FIRST
-    said = f"node group {change.name} is replaced{because}: {order}{zones}"
-    yield ". ".join(filter(None, (said, fate(change.name))))
+    text = f"node group {change.name} is replaced{because}: {order}{zones}"
+    yield ". ".join(filter(None, (text, fate(change.name))))
 
 
 def _of_queue(change: Change, stack: str) -> Iterator[str]:

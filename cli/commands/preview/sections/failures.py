@@ -13,10 +13,10 @@ from cli.output import aggregated
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line each."""
-    yield from (Text(line, style="red") for line in report.faults)
+    yield from (Text(line, style="red") for line in report.errors)
 
 
 def head(report: Report) -> Iterator[Block]:
     """A list."""
-    if report.faults:
-        yield Block("Faults", aggregated.lines(report.faults, report.names), is_list=True)
+    if report.errors:
+        yield Block("Faults", aggregated.lines(report.errors, report.names), is_list=True)

@@ -27,7 +27,7 @@ _PREEMPTED = (
 
 @dataclass(frozen=True)
 class Stake:
-    """The consequences of preemption for a job."""
+    """The effects of preemption for a job."""
 
     job: str
     queue: str
@@ -71,9 +71,9 @@ def markdown(report: Report) -> Iterator[str]:
         yield "## Preemption"
         yield _PREEMPTED
         yield from tabled(report, _HEADINGS, (stake.cells for stake in found))
-    elif said := list(_borrowing(report)):
+    elif lines := list(_borrowing(report)):
         yield "## Preemption"
-        yield from list_lines(report, said)
+        yield from list_lines(report, lines)
 
 
 def _borrowing(report: Report) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import cast
 
 from rich.console import RenderableType
 
-from cli.commands.preview.report import Facts, Report
+from cli.commands.preview.report import Outputs, Report
 from cli.commands.tiers import drawing, tables
 from cli.commands.tiers.rows import flavors, tiers
 from cli.output.markdown import details, fenced, full_table, table
@@ -30,7 +30,7 @@ def after(report: Report) -> dict[str, outputs.Queue]:
     return _complete({name: new for name, (_, new) in report.registered("Queue").items()})
 
 
-def _complete(queues: Mapping[str, Facts]) -> dict[str, outputs.Queue]:
+def _complete(queues: Mapping[str, Outputs]) -> dict[str, outputs.Queue]:
     """Without those of version 0.1.0, which did not register the flavors."""
     return {name: cast(outputs.Queue, queue) for name, queue in queues.items() if "machines" in queue}
 

@@ -59,10 +59,10 @@ def _lines(report: Report) -> Iterator[str]:
     """Those of rights and networks first, then of which there are few; what only comes or goes is counted by type."""
     # The stack's own components have words of their own.
     found = [row for row in together(rows(report.changes)) if ":" in row.type]
-    listed, counted = ([row for row in found if _is_listed(row) == is_listed] for is_listed in (True, False))
-    ranks = Ranks(listed)
+    one_by_one, by_type = ([row for row in found if _is_listed(row) == is_listed] for is_listed in (True, False))
+    ranks = Ranks(one_by_one)
     groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in listed:
+    for row in one_by_one:
         groups.setdefault((*shape(row), row.names if ranks.is_odd(row) else ()), []).append(row)
     few = [[row] for several in groups.values() if size(several) < LEAST_GROUPED for row in several]
     few.sort(key=lambda several: ranks.rarest_path(several[0]))
@@ -70,7 +70,7 @@ def _lines(report: Report) -> Iterator[str]:
     by_access = sorted((*few, *sorted(many, key=size)), key=lambda several: not _ACCESS.search(several[0].type))
     yield from (_line(several, ranks) for several in by_access)
     for operation in OPERATIONS:
-        if others := [row for row in counted if row.operation == operation]:
+        if others := [row for row in by_type if row.operation == operation]:
             yield f"{operation} {size(others):,} more: {', '.join(_types(others))}"
 
 
@@ -86,7 +86,8 @@ def _types(several: list[Row]) -> list[str]:
         found.setdefault(row.type.rpartition(":")[2], []).extend(row.names)
     by_number = sorted(found.items(), key=lambda each: len(each[1]))
     return [
-        f"{kind} {bold(named[0])}" if len(named) == 1 else f"{len(named):,} {plural(kind)}" for kind, named in by_number
+        f"{kind} {bold(of_type[0])}" if len(of_type) == 1 else f"{len(of_type):,} {plural(kind)}"
+        for kind, of_type in by_number
     ]
 
 
@@ -94,22 +95,22 @@ def _line(several: Sequence[Row], ranks: Ranks) -> str:
     row, count = several[0], size(several)
     kind = row.type.rpartition(":")[2]
     of_kind = f"{count:,} {plural(kind)}" if count > 1 else kind
-    named = bold(names([name for each in several for name in each.names]))
+    resources = bold(names([name for each in several for name in each.names]))
     properties = list(_properties(several, ranks))
-    said = f": {first(properties, _PROPERTIES)}" if properties else ""
-    return f"{row.words} {of_kind} {named}{said}"
+    detail = f": {first(properties, _PROPERTIES)}" if properties else ""
+    return f"{row.words} {of_kind} {resources}{detail}"
 
 
 def _properties(several: Sequence[Row], ranks: Ranks) -> Iterator[str]:
     """Each property that differs with its values, the telling ones first. One that follows from others, with the same
     values as one of these, is left out.
     """
-    row, told = several[0], set[str]()
+    row, shown = several[0], set[str]()
     for each in ranks.ordered(row, differing(row)):
         values = _values(row, [found for other in several for found in _of(other, each.path)])
-        if not values or values not in told or not is_derived(each):
+        if not values or values not in shown or not is_derived(each):
             yield f"{property_path.end(each.path, _PATH)}{values}"
-        told.add(values)
+        shown.add(values)
 
 
 def _of(row: Row, path: str) -> Iterator[Property]:
@@ -122,15 +123,15 @@ def _values(row: Row, found: Sequence[Property]) -> str:
     before, after = (list(dict.fromkeys(side)) for side in ([e.old for e in found], [e.new for e in found]))
     opened = [*_opened(row, found), *(["the internet"] if any(map(_ANYWHERE.search, after)) else ())]
     means = f" {bold(f'({opened[0]})')}" if opened else ""
-    return f" {_listed(before)} → {_listed(after)}{means}"
+    return f" {_values_text(before)} → {_values_text(after)}{means}"
 
 
 def _opened(row: Row, found: Sequence[Property]) -> Iterator[str]:
     """What a NetworkPolicy no longer keeps away."""
     if row.type.endswith(":NetworkPolicy") and any(each.old for each in found):
-        yield from (said for path, said in _OPENED.items() if path.search(found[0].path))
+        yield from (text for path, text in _OPENED.items() if path.search(found[0].path))
 
 
-def _listed(values: Sequence[str]) -> str:
-    said = ", ".join(value or "none" for value in values)
-    return said if len(values) == 1 or (len(values) <= _VALUES and len(said) <= _LONG) else f"{len(values):,} values"
+def _values_text(values: Sequence[str]) -> str:
+    text = ", ".join(value or "none" for value in values)
+    return text if len(values) == 1 or (len(values) <= _VALUES and len(text) <= _LONG) else f"{len(values):,} values"

@@ -27,12 +27,12 @@ def sentence(report: Report) -> str:
     return _sentence(report, dict.fromkeys(OPERATIONS, _kinds))
 
 
-def _sentence(report: Report, named: Mapping[str, Callable[[Sequence[Change]], str]]) -> str:
+def _sentence(report: Report, details: Mapping[str, Callable[[Sequence[Change]], str]]) -> str:
     counts = []
     for operation in OPERATIONS:
         if found := report.of(operation):
-            said = named[operation](found) if operation in named else ""
-            counts.append(f"{len(found):,} to {operation}{f' ({said})' if said else ''}")
+            detail = details[operation](found) if operation in details else ""
+            counts.append(f"{len(found):,} to {operation}{f' ({detail})' if detail else ''}")
     unchanged = f"{report.unchanged:,} unchanged"
     return ", ".join([*counts, unchanged]) if counts else f"no changes, {unchanged}"
 
@@ -46,18 +46,18 @@ def _kinds(found: Sequence[Change]) -> str:
     """A few by name; of many, how many are of each kind. Of the stack's own components, only settings are updated."""
     own, others = ([each for each in found if _is_setting(each) == is_own] for is_own in (True, False))
     name = _few if len(found) <= _MOST_NAMED else _counts
-    said = [name(others), f"settings of {name(own)}" if own else ""]
-    return "; ".join(filter(None, said))
+    parts = [name(others), f"settings of {name(own)}" if own else ""]
+    return "; ".join(filter(None, parts))
 
 
 def _counts(found: Sequence[Change]) -> str:
     """How many are of each kind, those of which there are few first."""
     counts = sorted(Counter(map(_kind, found)).items(), key=lambda each: each[1])
     shown = counts if len(counts) <= _KINDS + 1 else counts[:_KINDS]
-    said = [f"{count:,} {plural(kind) if count > 1 else kind}" for kind, count in shown]
+    parts = [f"{count:,} {plural(kind) if count > 1 else kind}" for kind, count in shown]
     if others := counts[len(shown) :]:
-        said.append(f"{sum(count for _, count in others):,} of {len(others)} other kinds")
-    return ", ".join(said)
+        parts.append(f"{sum(count for _, count in others):,} of {len(others)} other kinds")
+    return ", ".join(parts)
 
 
 def _is_setting(change: Change) -> bool:

@@ -32,7 +32,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
     code = agent.code_digest
     # A recreated claim is an empty disk, whose broker has no topics. A preview knows no uid of a claim whose namespace
     # does not exist yet: the name that it shows is not the final one.
-    own = request.claim.metadata.apply(lambda claim: _named(name, topics, code, claim.get("uid") or ""))
+    own = request.claim.metadata.apply(lambda claim: _job_name(name, topics, code, claim.get("uid") or ""))
     return agent.job(
         agent.pod([address(request.name, request.namespace.plain_name), topics]),
         name=own,
@@ -42,7 +42,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
     )
 
 
-def _named(name: str, *content: str) -> str:
+def _job_name(name: str, *content: str) -> str:
     """A name with a hash of the content."""
     return f"{name}-{digest(chr(0).join(content))}"
 

@@ -39,7 +39,7 @@ def claim(
     """The class of one disk and its claim, in the disks' own group."""
     native: Native = request.cluster.native
     region = native.context.args.region
-    asked = request.args.placement.zones if request.args.placement else ()
+    zones = request.args.placement.zones if request.args.placement else ()
     parameters: dict[str, str] = {"skuName": args.sku}
     if args.sku == V2:
         parameters["DiskIOPSReadWrite"] = str(args.iops or IOPS_WITHOUT_A_FEE)
@@ -53,6 +53,6 @@ def claim(
         provisioner=DRIVER,
         parameters=parameters,
         zone_key="topology.disk.csi.azure.com/zone",
-        zones=[f"{region}-{zone}" for zone in asked],
+        zones=[f"{region}-{zone}" for zone in zones],
         known_later={"resourceGroup": azure_data_group.among(request.installed).name},
     )

@@ -64,11 +64,11 @@ def claim(
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
     # An account is free, and has the snapshots, which outlive the share.
-    kept = pulumi.ResourceOptions(
+    retained = pulumi.ResourceOptions(
         parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=True
     )
     group = azure_data_group.among(request.installed)
-    account = _account(args, native, alphanumeric(request.name, name, _NAME), group.name, kept)
+    account = _account(args, native, alphanumeric(request.name, name, _NAME), group.name, retained)
     storage.FileServiceProperties(
         name,
         account_name=account.name,
@@ -76,7 +76,7 @@ def claim(
         file_services_name="default",
         # A share is deleted with its snapshots; for this time, both can be restored.
         share_delete_retention_policy={"enabled": True, "days": _UNDELETABLE_DAYS},
-        opts=kept,
+        opts=retained,
     )
     way = _endpoint(args, native, name, account, request, opts.parent)
     parameters = {"protocol": "nfs", "skuName": args.sku}
@@ -103,7 +103,7 @@ def claim(
 
 
 def _account(
-    args: AzureFilesSettings, native: Native, name: str, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+    args: AzureFilesSettings, native: Native, name: str, group: pulumi.Output[str], retained: pulumi.ResourceOptions
 ) -> storage.StorageAccount:
     """An account that is reachable only through its endpoint and by the driver's identity, without account keys."""
     encryption: storage.EncryptionArgsDict | None = None
@@ -133,7 +133,7 @@ def _account(
         encryption=encryption,
         identity=who,
         tags=tags(native.context.args),
-        opts=kept,
+        opts=retained,
     )
 
 
@@ -162,7 +162,7 @@ def _endpoint(
     zone = args.private_dns_zone or pulumi.Output.concat(
         group.id, "/providers/Microsoft.Network/privateDnsZones/", _ZONE
     )
-    named = network.PrivateDnsZoneGroup(
+    zone_group = network.PrivateDnsZoneGroup(
         name,
         private_dns_zone_group_name="default",
         private_endpoint_name=endpoint.name,
@@ -170,7 +170,7 @@ def _endpoint(
         private_dns_zone_configs=[{"name": "files", "private_dns_zone_id": zone}],
         opts=pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(depends_on=list(request.installed))),
     )
-    return [endpoint, named]
+    return [endpoint, zone_group]
 
 
 def _network_of(subnet: str) -> str:

@@ -53,10 +53,10 @@ def claim(
     native: Native = request.cluster.native
     group = azure_data_group.among(request.installed)
     name = f"{request.namespace.plain_name}-{request.name}"
-    kept = pulumi.ResourceOptions(
+    retained = pulumi.ResourceOptions(
         parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=opts.retain_on_delete
     )
-    system = _file_system(args, request, native, group.name, kept)
+    system = _file_system(args, request, native, group.name, retained)
     if args.blob and args.blob.export:
         storagecache.AutoExportJob(
             name,
@@ -69,7 +69,7 @@ def claim(
             tags=tags(native.context.args),
             opts=pulumi.ResourceOptions(parent=opts.parent, provider=native.provider),
         )
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": ["noatime", "flock"],
         "csi": {
             "driver": _DRIVER,
@@ -77,7 +77,7 @@ def claim(
             "volume_attributes": {"mgs-ip-address": system.client_info.mgs_address},
         },
     }
-    return static.claim(request, opts, where)
+    return static.claim(request, opts, spec)
 
 
 def _file_system(
@@ -85,7 +85,7 @@ def _file_system(
     request: Request,
     native: Native,
     group: pulumi.Output[str],
-    kept: pulumi.ResourceOptions,
+    retained: pulumi.ResourceOptions,
 ) -> storagecache.AmlFilesystem:
     cluster = native.context.args
     name = f"{request.namespace.plain_name}-{request.name}"
@@ -125,7 +125,7 @@ def _file_system(
         encryption_settings=encryption,
         identity=who,
         tags=tags(cluster),
-        opts=pulumi.ResourceOptions.merge(kept, fixed),
+        opts=pulumi.ResourceOptions.merge(retained, fixed),
     )
 
 

@@ -19,7 +19,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
     """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    retained = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     zones = request.args.placement.zones if request.args.placement else ()
     system = aws.efs.FileSystem(
@@ -29,7 +29,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
         availability_zone_name=zones[0] if zones else None,
         throughput_mode="elastic",
         tags={"Name": name},
-        opts=kept,
+        opts=retained,
     )
     targets = _targets(name, system, native, zones or tuple(native.subnets.by_zone), unprotected)
     # Protected too: deleting it keeps the files, but their directory would have no access point.
@@ -42,10 +42,10 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
             "creation_info": {"owner_uid": pod_security.USER, "owner_gid": pod_security.USER, "permissions": "0770"},
         },
         tags={"Name": name},
-        opts=kept,
+        opts=retained,
     )
     if request.args.snapshots:
-        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept, kms_key=args.kms_key)
+        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, retained, kms_key=args.kms_key)
     if request.args.mirror and request.args.mirror.to.region:
         aws.efs.ReplicationConfiguration(
             name,
@@ -53,7 +53,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
             destination={"region": request.args.mirror.to.region, "kms_key_id": args.mirror_kms_key},
             opts=unprotected,
         )
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": ["tls"],
         "csi": {"driver": "efs.csi.aws.com", "volume_handle": pulumi.Output.concat(system.id, "::", folder.id)},
     }
@@ -62,8 +62,8 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
         here: k8s.core.v1.NodeSelectorTermArgsDict = {
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }
-        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
-    return static.claim(request, opts, where, depends_on=targets)
+        spec["node_affinity"] = {"required": {"node_selector_terms": [here]}}
+    return static.claim(request, opts, spec, depends_on=targets)
 
 
 def _targets(

@@ -40,14 +40,14 @@ def claim(args: FilestoreSettings, request: Request, opts: pulumi.ResourceOption
         opts,
         follows={"role": "STANDBY", "replicas": [{"peer_instance": active.id}]},
     )
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "csi": {
             "driver": "filestore.csi.storage.gke.io",
             "volume_handle": f"modeInstance/{here}/{_id(name, cluster)}/{_SHARE}",
             "volume_attributes": {"ip": active.networks[0].ip_addresses[0], "volume": _SHARE},
         }
     }
-    return static.claim(request, opts, where)
+    return static.claim(request, opts, spec)
 
 
 def _server(

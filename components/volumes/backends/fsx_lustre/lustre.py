@@ -22,24 +22,24 @@ def claim(args: FsxLustreSettings, request: Request, opts: pulumi.ResourceOption
     """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    retained = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
-    system = _file_system(name, args, request, kept)
+    system = _file_system(name, args, request, retained)
     if request.args.snapshots:
-        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept)
+        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, retained)
     linked = [_link(name, args.repository, system, unprotected)] if args.repository else []
     zones = request.args.placement.zones if request.args.placement else ()
-    return static.claim(request, opts, _where(system, zones), depends_on=linked)
+    return static.claim(request, opts, _spec(system, zones), depends_on=linked)
 
 
 def _file_system(
-    name: str, args: FsxLustreSettings, request: Request, kept: pulumi.ResourceOptions
+    name: str, args: FsxLustreSettings, request: Request, retained: pulumi.ResourceOptions
 ) -> aws.fsx.LustreFileSystem:
     native: Native = request.cluster.native
     placement, source = request.args.placement, request.args.source
     zone = placement.zones[0] if placement else native.context.args.subnet_zones[0]
     persistent = args.deployment == "persistent"
-    group, rules = security_group(name, native, kept)
+    group, rules = security_group(name, native, retained)
     return aws.fsx.LustreFileSystem(
         name,
         subnet_ids=native.subnets.by_zone[zone],
@@ -57,7 +57,7 @@ def _file_system(
         skip_final_backup=not (request.args.retain and args.backs_up),
         tags={"Name": name},
         opts=pulumi.ResourceOptions.merge(
-            kept,
+            retained,
             pulumi.ResourceOptions(
                 # FSx checks the rules at creation.
                 depends_on=rules,
@@ -89,8 +89,8 @@ def _link(
     )
 
 
-def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core.v1.PersistentVolumeSpecArgsDict:
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+def _spec(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core.v1.PersistentVolumeSpecArgsDict:
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         # The root directory of a new file system belongs to root. The kubelet changes its group before the first pod
         # starts, but with the driver's fsGroupPolicy ReadWriteOnceWithFSType only if the volume has an fsType and the
         # mode ReadWriteOnce. The driver receives the first mode.
@@ -108,8 +108,8 @@ def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core
         here: k8s.core.v1.NodeSelectorTermArgsDict = {
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }
-        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
-    return where
+        spec["node_affinity"] = {"required": {"node_selector_terms": [here]}}
+    return spec
 
 
 _PORTS = ((988, 988), (1018, 1023))

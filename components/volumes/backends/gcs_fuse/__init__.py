@@ -52,8 +52,8 @@ class GcsFuse(GcsFuseSettings):
                     ("backend", "hierarchical"), "applies to an existing bucket only; set bucket, or remove it"
                 )
         yield from self._addresses(cluster)
-        for key, listed in (("readers", args.readers), ("writers", args.writers)):
-            for group in members.groups(listed):
+        for key, accounts in (("readers", args.readers), ("writers", args.writers)):
+            for group in members.groups(accounts):
                 reason = f"group:{group} cannot have rights on a bucket; list the service accounts of its pods"
                 yield Problem((key,), reason)
         if args.mirror and (every := args.mirror.every_seconds) and every < _HOUR:

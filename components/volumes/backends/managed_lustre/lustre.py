@@ -51,7 +51,7 @@ def claim(
     here: k8s.core.v1.NodeSelectorTermArgsDict = {
         "match_expressions": [{"key": ZONE, "operator": "In", "values": [zone]}]
     }
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "csi": {
             "driver": "lustre.csi.storage.gke.io",
             "volume_handle": f"{cluster.project}/{zone}/{short}",
@@ -59,7 +59,7 @@ def claim(
         },
         "node_affinity": {"required": {"node_selector_terms": [here]}},
     }
-    return static.claim(request, opts, where)
+    return static.claim(request, opts, spec)
 
 
 def filesystem(instance: str) -> str:

@@ -51,11 +51,11 @@ class NetappFiles(NetappFilesSettings):
 
     def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Problem]:
         """A volume can only be restored from a snapshot in its own pool."""
-        path, named = ("from", "snapshot"), azure_id.parts(snapshot, azure_id.NETAPP_SNAPSHOT)
+        path, parts = ("from", "snapshot"), azure_id.parts(snapshot, azure_id.NETAPP_SNAPSHOT)
         yield from azure_id.find_problems(path, snapshot, azure_id.NETAPP_SNAPSHOT)
-        if named and named[:2] != (cluster.cluster_name, self.service_level):
+        if parts and parts[:2] != (cluster.cluster_name, self.service_level):
             reason = (
-                f"the snapshot is in pool {named[1]} of account {named[0]}, but a volume restores from its own pool"
+                f"the snapshot is in pool {parts[1]} of account {parts[0]}, but a volume restores from its own pool"
             )
             remedy = f"use a snapshot in pool {self.service_level} of account {cluster.cluster_name}"
             yield Problem(path, f"{reason}; {remedy}", given=(("backend", "serviceLevel"),))

@@ -32,16 +32,18 @@ def mirror(
     request: Request,
     native: Native,
     source: netapp.CapacityPoolVolume,
-    kept: pulumi.ResourceOptions,
+    retained: pulumi.ResourceOptions,
 ) -> None:
     """Account, pool and volume in the other region, in a resource group of that region."""
-    asked = request.args.mirror
-    if asked is None or asked.to.region is None:
+    settings = request.args.mirror
+    if settings is None or settings.to.region is None:
         return
-    context, region = native.context, asked.to.region
+    context, region = native.context, settings.to.region
     name = f"{request.namespace.plain_name}-{request.name}-mirror"
     # Not protected, so that `mirror` can be removed; the copy is kept.
-    stays = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider, retain_on_delete=kept.retain_on_delete)
+    stays = pulumi.ResourceOptions(
+        parent=retained.parent, provider=retained.provider, retain_on_delete=retained.retain_on_delete
+    )
     group = azure_data_group.made(context, f"netapp-{name}", protect=False, leave=request.args.retain, region=region)
     account = netapp.Account(
         name,
@@ -55,7 +57,7 @@ def mirror(
     pool = netapp_pool.pool(
         name, native, account, group.name, level=args.service_level, tib=size, region=region, opts=stays
     )
-    copy = _copy(args, request, native, source, pool=pool, account=account, group=group, kept=stays)
+    copy = _copy(args, request, native, source, pool=pool, account=account, group=group, retained=stays)
     environment: dict[str, pulumi.Input[str]] = {
         "GROUP": azure_data_group.among(request.installed).name,
         "ACCOUNT": context.args.cluster_name,
@@ -65,7 +67,7 @@ def mirror(
         "COPY_GROUP": group.name,
         "COPY_ACCOUNT": account.name,
     }
-    _approve(name, native, {"source": source, "copy": copy}, environment, kept)
+    _approve(name, native, {"source": source, "copy": copy}, environment, retained)
 
 
 def _copy(
@@ -77,10 +79,10 @@ def _copy(
     pool: netapp.CapacityPool,
     account: netapp.Account,
     group: resources.ResourceGroup,
-    kept: pulumi.ResourceOptions,
+    retained: pulumi.ResourceOptions,
 ) -> netapp.CapacityPoolVolume:
-    asked = request.args.mirror
-    every = asked.every_seconds if asked else None
+    settings = request.args.mirror
+    every = settings.every_seconds if settings else None
     return netapp.CapacityPoolVolume(
         f"{request.namespace.plain_name}-{request.name}-mirror",
         volume_name=source.creation_token,
@@ -104,7 +106,7 @@ def _copy(
             }
         },
         tags=tags(native.context.args),
-        opts=pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(depends_on=[pool])),
+        opts=pulumi.ResourceOptions.merge(retained, pulumi.ResourceOptions(depends_on=[pool])),
     )
 
 
@@ -113,11 +115,11 @@ def _approve(
     native: Native,
     volumes: Mapping[str, netapp.CapacityPoolVolume],
     environment: Mapping[str, pulumi.Input[str]],
-    kept: pulumi.ResourceOptions,
+    retained: pulumi.ResourceOptions,
 ) -> None:
     """Approves the replication with a deployment script that runs once in Azure, with an identity that may do so."""
     context = native.context
-    unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
+    unprotected = pulumi.ResourceOptions(parent=retained.parent, provider=native.provider)
     who = managedidentity.UserAssignedIdentity(name, opts=unprotected, **context.common)
     rights = [
         access.grant(context, f"{name}-{use}", access.CONTRIBUTOR, volume.id, who.principal_id)

@@ -25,7 +25,7 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
     """Creates them, before the first volume."""
     context = native.context
     keep = azure_data_group.retained(volumes.values())
-    kept = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keep, retain_on_delete=keep))
+    retained = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keep, retain_on_delete=keep))
     group = azure_data_group.made(context, _KIND, protect=keep, leave=keep)
     account = netapp.Account(
         f"{context.name}-netapp",
@@ -33,7 +33,7 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
         resource_group_name=group.name,
         location=context.args.region,
         tags=tags(context.args),
-        opts=kept,
+        opts=retained,
     )
     pools = []
     for level, size in sorted(_sizes(volumes).items()):

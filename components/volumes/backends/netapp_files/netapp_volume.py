@@ -29,14 +29,14 @@ def claim(
     """The volume and a claim that is bound to it."""
     native: Native = request.cluster.native
     group = azure_data_group.among(request.installed)
-    kept = pulumi.ResourceOptions(
+    retained = pulumi.ResourceOptions(
         parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=opts.retain_on_delete
     )
-    volume = _volume(args, request, native, group.name, kept)
+    volume = _volume(args, request, native, group.name, retained)
     mirror = request.args.mirror
     if mirror and mirror.to.region:
-        netapp_mirror.mirror(args, request, native, volume, kept)
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        netapp_mirror.mirror(args, request, native, volume, retained)
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "nfs": {
             "server": volume.mount_targets.apply(lambda targets: targets[0].ip_address),
             "path": pulumi.Output.concat("/", volume.creation_token),
@@ -44,7 +44,7 @@ def claim(
         "mount_options": [f"nfsvers={args.version}", "hard", "rsize=262144", "wsize=262144"],
     }
     # Azure restores it; the claim has no data source.
-    return static.claim(dataclasses.replace(request, source=None), opts, where)
+    return static.claim(dataclasses.replace(request, source=None), opts, spec)
 
 
 def name_of(request: Request, volume: str | None = None) -> str:
@@ -82,7 +82,7 @@ def _volume(
     request: Request,
     native: Native,
     group: pulumi.Output[str],
-    kept: pulumi.ResourceOptions,
+    retained: pulumi.ResourceOptions,
 ) -> netapp.CapacityPoolVolume:
     name = name_of(request)
     placement = request.args.placement
@@ -110,22 +110,22 @@ def _volume(
         snapshot_directory_visible=True,
         usage_threshold=round(request.args.size_gib * GIB),
         export_policy=export_policy(args.version, clients(args, native)),
-        data_protection=_snapshots(request, native, group, kept),
-        snapshot_id=_origin(request, args, native, group, kept),
+        data_protection=_snapshots(request, native, group, retained),
+        snapshot_id=_origin(request, args, native, group, retained),
         tags=tags(native.context.args),
-        opts=pulumi.ResourceOptions.merge(kept, fixed),
+        opts=pulumi.ResourceOptions.merge(retained, fixed),
     )
 
 
 def _snapshots(
-    request: Request, native: Native, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+    request: Request, native: Native, group: pulumi.Output[str], retained: pulumi.ResourceOptions
 ) -> netapp.VolumePropertiesDataProtectionArgsDict | None:
     """The schedule as a snapshot policy of this volume."""
-    asked = request.args.snapshots
-    found = netapp_policy.schedule(asked.schedule) if asked else None
-    if asked is None or found is None:
+    settings = request.args.snapshots
+    found = netapp_policy.schedule(settings.schedule) if settings else None
+    if settings is None or found is None:
         return None
-    times: dict[str, Any] = {**found.times, "snapshots_to_keep": netapp_policy.snapshot_count(asked)}
+    times: dict[str, Any] = {**found.times, "snapshots_to_keep": netapp_policy.snapshot_count(settings)}
     rhythm: dict[str, Any] = {f"{found.rhythm}_schedule": times}
     policy = netapp.SnapshotPolicy(
         f"{request.namespace.plain_name}-{request.name}",
@@ -135,14 +135,18 @@ def _snapshots(
         location=native.context.args.region,
         enabled=True,
         tags=tags(native.context.args),
-        opts=pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(depends_on=list(request.installed))),
+        opts=pulumi.ResourceOptions.merge(retained, pulumi.ResourceOptions(depends_on=list(request.installed))),
         **rhythm,
     )
     return {"snapshot": {"snapshot_policy_id": policy.id}}
 
 
 def _origin(
-    request: Request, args: NetappFilesSettings, native: Native, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+    request: Request,
+    args: NetappFilesSettings,
+    native: Native,
+    group: pulumi.Output[str],
+    retained: pulumi.ResourceOptions,
 ) -> pulumi.Input[str] | None:
     """Resource id of the snapshot that it is restored from. A clone is restored from a snapshot taken for it."""
     source = request.args.source
@@ -158,6 +162,6 @@ def _origin(
         account_name=native.context.args.cluster_name,
         resource_group_name=group,
         location=native.context.args.region,
-        opts=kept,
+        opts=retained,
     )
     return taken.id

@@ -26,15 +26,15 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
     """The bucket if it is new, and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    retained = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     guards: Sequence[pulumi.Resource] = ()
-    where: pulumi.Input[str]
+    bucket_name: pulumi.Input[str]
     if args.bucket:
-        where, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
+        bucket_name, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
     else:
-        made = _new(args, request, name, kept)
-        where, arn, guards = made.bucket.id, made.bucket.arn, made.guards
+        made = _new(args, request, name, retained)
+        bucket_name, arn, guards = made.bucket.id, made.bucket.arn, made.guards
     writes = bucket_rights.writes(request.access_modes)
     (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
     rights = aws.iam.RolePolicy(
@@ -46,26 +46,30 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
             "driver": "s3.csi.aws.com",
             # Kubernetes requires a unique handle for each volume.
             "volume_handle": name,
-            "volume_attributes": {"bucketName": where, "authenticationSource": "driver", **_cache(args, request.args)},
+            "volume_attributes": {
+                "bucketName": bucket_name,
+                "authenticationSource": "driver",
+                **_cache(args, request.args),
+            },
         },
     }
     return static.claim(request, opts, mounted, depends_on=[rights, *guards])
 
 
-def _new(args: S3Settings, request: Request, name: str, kept: pulumi.ResourceOptions) -> bucket.Bucket:
+def _new(args: S3Settings, request: Request, name: str, retained: pulumi.ResourceOptions) -> bucket.Bucket:
     context = request.cluster.native.context
-    asked = request.args.mirror
+    mirror = request.args.mirror
     made = bucket.make(
         short_name(name),
         name,
-        kept,
+        retained,
         kms_key=args.kms_key,
         keep_replaced_days=args.keep_replaced_days,
         emptied=not request.args.retain,
     )
-    if asked and asked.to.region:
+    if mirror and mirror.to.region:
         bucket_mirror.mirror(
-            context, name, made, args, region=asked.to.region, in_time=asked.every is not None, opts=kept
+            context, name, made, args, region=mirror.to.region, in_time=mirror.every is not None, opts=retained
         )
     return made
 

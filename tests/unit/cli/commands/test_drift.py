@@ -30,7 +30,7 @@ def _planned(operation: str, token: str = _DEPLOYMENT, name: str = "server") -> 
     return {"resourcePreEvent": {"metadata": {"op": operation, "urn": urn, "type": token}}}
 
 
-def _said(*events: Event) -> list[str]:
+def _lines(*events: Event) -> list[str]:
     return drift_command.lines(command.drift_of(events), "dev")
 
 
@@ -46,21 +46,21 @@ def _said(*events: Event) -> list[str]:
 )  # fmt: skip
 def test_what_an_update_would_repair_is_drift(before: Event, after: Event | None, operation: str, says: str) -> None:
     repair = "1 resource differs from the deployed state; to repair: make up REFRESH=1"
-    assert _said(_read(before, after), _planned(operation)) == [says, repair]
+    assert _lines(_read(before, after), _planned(operation)) == [says, repair]
 
 
 def test_what_something_else_owns_is_no_drift() -> None:
-    assert _said(_read({"replicas": 1}, {"replicas": 5}), _planned("same")) == ["No drift."]
+    assert _lines(_read({"replicas": 1}, {"replicas": 5}), _planned("same")) == ["No drift."]
 
 
 def test_outputs_that_the_cluster_sets_are_no_drift() -> None:
     event = _read({"a": 1}, {"a": 1})
     event["resOutputsEvent"]["metadata"]["new"]["outputs"] = {"status": {"ready": 1}}
-    assert _said(event, _planned("same")) == ["No drift."]
+    assert _lines(event, _planned("same")) == ["No drift."]
 
 
 def test_settings_that_are_not_deployed_yet_are_named_apart() -> None:
-    assert _said(_read({"a": 1}, {"a": 1}), _planned("update"), _planned("create", name="new")) == [
+    assert _lines(_read({"a": 1}, {"a": 1}), _planned("update"), _planned("create", name="new")) == [
         "No drift.",
         "The settings are newer than the deployed state (2 resources): make preview",
     ]
@@ -73,7 +73,7 @@ def test_no_secret_is_shown() -> None:
         _read({"a": SECRET}, {"a": 1}, name="other"),
         _planned("update", name="other"),
     ]
-    lines = _said(*events)
+    lines = _lines(*events)
     assert lines[:2] == [
         'Deployment other was changed: a "[secret]" → 1',
         "Secret token was changed: data.x [secret] → [secret]",

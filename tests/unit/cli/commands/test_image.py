@@ -19,7 +19,7 @@ NEW = ("six==1.17.0 --hash=sha256:b",)
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, ...]]:
+def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, ...]]:
     """A project that has locked six, and the earlier versions of each resolution."""
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime" / "requirements.txt").write_text("numpy==2.4.6\n")
@@ -41,25 +41,27 @@ def _locked(*wanted: str, upgrade: bool = False) -> Mapping[str, tuple[str, ...]
     return lock.locked([[name] for name in wanted], Step("lock"), upgrade=upgrade).sets
 
 
-def test_what_is_locked_is_not_resolved_again(kept: list[tuple[str, ...]]) -> None:
+def test_what_is_locked_is_not_resolved_again(calls: list[tuple[str, ...]]) -> None:
     assert _locked("six") == {"six": OLD}
-    assert kept == []
+    assert calls == []
 
 
-def test_new_packages_are_resolved_and_others_dropped(kept: list[tuple[str, ...]]) -> None:
+def test_new_packages_are_resolved_and_others_dropped(calls: list[tuple[str, ...]]) -> None:
     assert _locked("humanize") == {"humanize": NEW}
-    assert kept == [()]
+    assert calls == [()]
 
 
-def test_an_upgrade_starts_from_nothing(kept: list[tuple[str, ...]]) -> None:
+def test_an_upgrade_starts_from_nothing(calls: list[tuple[str, ...]]) -> None:
     assert _locked("six", upgrade=True) == {"six": NEW}
-    assert kept == [()]
+    assert calls == [()]
 
 
-def test_for_another_training_image_earlier_versions_are_preferred(kept: list[tuple[str, ...]], tmp_path: Path) -> None:
+def test_for_another_training_image_earlier_versions_are_preferred(
+    calls: list[tuple[str, ...]], tmp_path: Path
+) -> None:
     (tmp_path / "runtime" / "requirements.txt").write_text("numpy==2.5.0\n")
     assert _locked("six") == {"six": NEW}
-    assert kept == [OLD]
+    assert calls == [OLD]
 
 
 def test_a_build_without_destination_is_refused() -> None:
@@ -67,17 +69,17 @@ def test_a_build_without_destination_is_refused() -> None:
         build.run(build.Build(["six"]))
 
 
-def test_packages_with_hashes_are_taken_as_they_are(kept: list[tuple[str, ...]]) -> None:
+def test_packages_with_hashes_are_taken_as_they_are(calls: list[tuple[str, ...]]) -> None:
     assert build.locked(["b==1 --hash=sha256:1", "a==1   --hash=sha256:2"], Step("x")) == (
         "a==1 --hash=sha256:2",
         "b==1 --hash=sha256:1",
     )
     with pytest.raises(UserError, match="c==1: has no hash, and other packages have"):
         build.locked(["b==1 --hash=sha256:1", "c==1"], Step("x"))
-    assert kept == []
+    assert calls == []
 
 
-def test_a_build_takes_what_the_project_has_locked(kept: list[tuple[str, ...]]) -> None:
+def test_a_build_takes_what_the_project_has_locked(calls: list[tuple[str, ...]]) -> None:
     assert build.locked(["six"], Step("x")) == OLD
     assert build.locked([], Step("x")) == ()
     assert build.locked(["humanize"], Step("x")) == NEW

@@ -31,7 +31,7 @@ def stack_file(tmp_path: Path, **changes: Any) -> Path:
     return file
 
 
-def faults_of(file: Path, **choice: str) -> list[str]:
+def problems_of(file: Path, **choice: str) -> list[str]:
     """The lines that the command prints instead of manifests."""
     with pytest.raises(UserError) as caught:
         kops.text(file, Choice(**choice))
@@ -43,7 +43,7 @@ def test_the_example_is_one_document_for_each_group() -> None:
     documents = list(yaml.safe_load_all(text))
     assert [document["metadata"]["name"] for document in documents] == ["cpu", "cpu-spot", "t4", "a100"]
     assert all(d["metadata"]["labels"] == {"kops.k8s.io/cluster": "research.example.com"} for d in documents)
-    assert [kops_schema.wrong(document) for document in documents] == [[], [], [], []]
+    assert [kops_schema.find_problems(document) for document in documents] == [[], [], [], []]
     assert text.count("# The cluster needs the same") == 2
 
 
@@ -87,13 +87,13 @@ ALONE: dict[str, Any] = {"workloads": {}, "queues": {}, "volumes": {}}
     ids=lambda part: part[:40] if isinstance(part, str) else "",
 )  # fmt: skip
 def test_what_cannot_be_exported_is_one_line(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
-    assert faults_of(stack_file(tmp_path, **changes)) == [f"tensorplane:{says}"]
+    assert problems_of(stack_file(tmp_path, **changes)) == [f"tensorplane:{says}"]
 
 
 def test_one_image_is_not_for_two_architectures(tmp_path: Path) -> None:
     groups = {"cpu": CPU, "arm": {"machine": "m7g.2xlarge", "max": 2}}
     file = stack_file(tmp_path, nodeGroups=groups, **ALONE)
-    (line,) = faults_of(file, image="an-ubuntu")
+    (line,) = problems_of(file, image="an-ubuntu")
     reason = "the groups have amd64 (cpu) and arm64 (arm), and --image fits one architecture"
     assert line == f"tensorplane:nodeGroups: {reason}; omit --image to use kops' own images"
     assert "image" not in kops.text(file, Choice())
@@ -112,7 +112,7 @@ def test_with_a_newer_driver_the_newest_gpus_can_be_exported(tmp_path: Path) -> 
 
 
 def test_encrypted_settings_are_not_guessed_at(tmp_path: Path) -> None:
-    (line,) = faults_of(stack_file(tmp_path, nodeGroups={"secure": "AAAA"}))
+    (line,) = problems_of(stack_file(tmp_path, nodeGroups={"secure": "AAAA"}))
     assert line == "tensorplane:nodeGroups: only Pulumi can read encrypted values; write them unencrypted"
 
 

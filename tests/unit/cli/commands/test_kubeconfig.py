@@ -138,7 +138,7 @@ def test_a_members_kubeconfig_names_the_team_unless_the_command_does(
 ) -> None:
     (tmp_path / "access").write_text(kubeconfig.of_team("prod", "vision", ""))
     monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "access"))
-    assert _asked(given) == team
+    assert _team(given) == team
 
 
 @pytest.mark.parametrize("text", [None, json.dumps(OF_CLOUD), "{"])
@@ -148,10 +148,10 @@ def test_another_kubeconfig_or_none_names_no_team(
     if text:
         (tmp_path / "access").write_text(text)
     monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "access"))
-    assert _asked("") is None
+    assert _team("") is None
 
 
-def _asked(given: str) -> str | None:
+def _team(given: str) -> str | None:
     """The team that a command is about."""
     found: list[str | None] = []
 

@@ -27,14 +27,14 @@ def _pod(role: str, index: int, *states: str) -> dict[str, Any]:
 PODS = [_pod("worker", 1, "running"), _pod("ps", 0, "waiting"), _pod("worker", 0, "terminated")]
 
 
-def _places(choice: LogsOptions) -> list[tuple[str, int]]:
+def _members(choice: LogsOptions) -> list[tuple[str, int]]:
     return [jobset_api.role_and_index(pod) for pod in pods.chosen(PODS, choice)]
 
 
 def test_pods_come_by_role_and_index() -> None:
-    assert _places(LogsOptions()) == [("ps", 0), ("worker", 0), ("worker", 1)]
-    assert _places(LogsOptions(role="worker")) == [("worker", 0), ("worker", 1)]
-    assert _places(LogsOptions(role="worker", index=1)) == [("worker", 1)]
+    assert _members(LogsOptions()) == [("ps", 0), ("worker", 0), ("worker", 1)]
+    assert _members(LogsOptions(role="worker")) == [("worker", 0), ("worker", 1)]
+    assert _members(LogsOptions(role="worker", index=1)) == [("worker", 1)]
     assert [pods.has_started(pod) for pod in pods.chosen(PODS, LogsOptions())] == [False, True, True]
 
 

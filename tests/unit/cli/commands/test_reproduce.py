@@ -201,7 +201,7 @@ def test_every_part_that_is_gone_is_named_at_once(tmp_path: Path, mine: Path) ->
 
 def test_a_version_whose_files_the_retention_deleted_is_gone() -> None:
     node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
-    source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
+    source = Node("dataset", "raw", "data:/raw", "c" * 64, is_kept=False)
     assert recipe.missing_parts(node, [source]) == [
         f"m@1: its input raw@{'c' * 12} is gone: the retention has deleted its files"
     ]
@@ -220,7 +220,7 @@ def test_a_reference_that_named_two_versions_is_refused() -> None:
 
 def test_a_version_that_was_read_by_two_references_and_is_gone_is_named_once() -> None:
     node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
-    source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
+    source = Node("dataset", "raw", "data:/raw", "c" * 64, is_kept=False)
     assert len(recipe.missing_parts(node, [source, source])) == 1
 
 
@@ -255,7 +255,7 @@ def test_code_that_leads_out_of_its_folder_is_not_written(tmp_path: Path, mine: 
 
 
 _THEN = Node("model", "digits", "models:/digits", "3", {"steps": 60, "seed": 7}, content=_DIGESTS)
-_NOW = replace(_THEN, name="x", where="models:/reproduced/digits/3", version="1")
+_NOW = replace(_THEN, name="x", location="models:/reproduced/digits/3", version="1")
 
 
 def test_equal_models_are_said_to_be_equal() -> None:

@@ -67,14 +67,14 @@ def _pod(job_set: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _described(planned: plan.Planned) -> SweepSpec:
+def _spec(planned: plan.Planned) -> SweepSpec:
     texts = (text for thing in planned.objects for text in thing.get("data", {}).values())
     return SweepSpec.read(next(text for text in texts if text.startswith('{"ends"')))
 
 
 def test_a_controller_outside_the_queue_runs_trials_in_it(file: Write) -> None:
     planned = _planned(file(queue="training"))
-    controller, sweep = planned.objects[0], _described(planned)
+    controller, sweep = planned.objects[0], _spec(planned)
     assert (controller["metadata"]["name"], controller["kind"]) == (planned.run, "JobSet")
     assert "kueue.x-k8s.io/queue-name" not in controller["metadata"]["labels"]
     assert violations(_pod(controller)) == []
@@ -125,7 +125,7 @@ def test_a_teams_sweep_has_only_objects_that_its_members_may_create(file: Write)
     assert {one["kind"] for one in planned.objects} == {"JobSet", "ConfigMap"}
     assert {one["metadata"]["namespace"] for one in planned.objects} == {"vision"}
     assert _pod(planned.objects[0])["serviceAccountName"] == "tensorplane-sweep"
-    trial = _described(planned).manifest(0, {"RATE": 0.01})
+    trial = _spec(planned).manifest(0, {"RATE": 0.01})
     assert trial["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research", "the only one of the team"
     assert _pod(trial)["serviceAccountName"] == "default"
 

@@ -180,7 +180,7 @@ def test_one_volume_has_a_line_for_each_snapshot() -> None:
     ],
 )
 def test_a_mirror_tells_how_far_it_is_behind(volume: str, mirror: str) -> None:
-    assert tables.mirror_told(_rows()[volume].mirror, NOW) == mirror
+    assert tables.mirror_text(_rows()[volume].mirror, NOW) == mirror
 
 
 def test_where_the_cluster_does_not_know_the_lag_a_command_tells_it() -> None:

@@ -28,7 +28,7 @@ def recorded(name: str) -> tuple[ClusterObjects, dict[str, JobObjects]]:
     return ClusterObjects("tensorplane-dev", priorities=priorities, **told), details
 
 
-def asked(facts: ClusterObjects, details: dict[str, JobObjects], job: str) -> Observed:
+def observed(facts: ClusterObjects, details: dict[str, JobObjects], job: str) -> Observed:
     """The question why about one job."""
     job_set = next(one for one in facts.job_sets if one["metadata"]["name"] == job)
     works = workloads.works(facts)

@@ -18,7 +18,7 @@ from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from core.errors import UserError
 from tests.support import counts
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, stage_of, tree_of
 from workloads.pipeline.settings import PipelineSettings
 
@@ -30,7 +30,7 @@ def test_specs_of_the_public_examples_become_pipelines_that_pass_the_checks(shap
     made = import_specs(*shape["specs"])
     assert {name: list(one["stages"]) for name, one in made.workloads.items()} == shape["pipelines"]
     assert sorted(f"{note.pipeline}.{note.field}" for note in made.notes) == sorted(shape["notes"])
-    assert faults_of(tree_of(made)) == []
+    assert problems_of(tree_of(made)) == []
 
 
 def test_stages_read_what_the_image_expects_where_it_expects_it() -> None:
@@ -98,7 +98,7 @@ def test_resources_are_what_is_reserved_and_the_limit_of_memory() -> None:
 def test_requests_and_limits_that_differ_are_told(requests: Any, limits: Any, fields: list[str]) -> None:
     made = import_specs(spec_with(resourceRequests=requests, resourceLimits=limits))
     assert [note.field for note in made.notes] == fields
-    assert faults_of(tree_of(made)) == []
+    assert problems_of(tree_of(made)) == []
 
 
 def test_more_pods_than_a_stage_can_have_are_told() -> None:
@@ -129,7 +129,7 @@ def test_every_field_of_a_spec_has_an_equal_or_a_note() -> None:
             found += fields(inner[0], f"{path}.") if inner and path != "input" else [path]
         return found
 
-    known = {*unsupported.CONVERTED, *unsupported.WITHOUT_EQUAL}
+    known = {*unsupported.CONVERTED, *unsupported.WITHOUT_COUNTERPART}
     assert [path for path in fields(Spec) if not any(f"{path}.".startswith(f"{one}.") for one in known)] == []
 
 

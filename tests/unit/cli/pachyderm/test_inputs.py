@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.errors import UserError
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, stage_of, tree_of
 
 
@@ -73,7 +73,7 @@ def test_a_join_by_what_a_glob_captures_has_an_equal(one: str, two: str, on: str
     made = import_specs(_joined(one, two, on))
     stage = made.workloads["a"]["stages"]["a"]
     assert [(each["split"], each["key"]) for each in stage["inputs"].values()] == found
-    assert (stage["join"], [f"{note}" for note in made.notes], faults_of(tree_of(made))) == ("name", [], [])
+    assert (stage["join"], [f"{note}" for note in made.notes], problems_of(tree_of(made))) == ("name", [], [])
 
 
 def test_a_join_of_files_in_folders_combines_them_and_says_what_folders_are() -> None:
@@ -147,7 +147,7 @@ def test_what_is_nested_in_a_join_or_group_is_told(given: dict[str, Any], field:
     for stage in made.workloads["a"]["stages"].values():
         assert not any("key" in one or "split" in one for one in stage["inputs"].values())
         assert "join" not in stage
-    assert faults_of(tree_of(made)) == []
+    assert problems_of(tree_of(made)) == []
 
 
 def test_a_join_with_a_union_is_a_join_with_each_of_its_members() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, tree_of
 
 
@@ -21,7 +21,7 @@ def test_branches_of_one_repo_stay_apart() -> None:
         f"{where}.branch: main is main-3 here, because main is what master becomes; commit to main-3"
         for where in ("a.input.cross[1].pfs", "b.input.pfs")
     ]
-    assert faults_of(tree_of(made)) == []
+    assert problems_of(tree_of(made)) == []
 
 
 def test_a_pipeline_that_writes_main_is_read_there() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, tree_of
 
 
@@ -28,7 +28,7 @@ from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, tre
 def test_a_trigger_of_an_input_is_one_of_the_pipeline(trigger: Any, expected: dict[str, Any]) -> None:
     made = import_specs(spec_with(input={"pfs": {"repo": "photos", "glob": "/*", "trigger": trigger}}))
     assert made.workloads["a"]["triggers"] == expected
-    assert (made.notes, faults_of(tree_of(made))) == ([], [])
+    assert (made.notes, problems_of(tree_of(made))) == ([], [])
 
 
 def test_a_trigger_of_what_another_stage_makes_says_how_a_branch_is_moved() -> None:
@@ -68,7 +68,7 @@ def test_a_run_that_another_input_starts_reads_the_newest_commit_which_is_told(
     triggered = {"pfs": {"repo": "photos", "glob": "/", "trigger": {"commits": 5}}}
     made = import_specs(spec_with(input={"cross": [triggered, {"pfs": {"name": "z", "glob": "/", **other}}]}))
     assert ("input.cross[0].pfs.trigger" in [note.field for note in made.notes]) == told
-    assert faults_of(tree_of(made)) == []
+    assert problems_of(tree_of(made)) == []
 
 
 def test_a_trigger_without_a_condition_is_told() -> None:

@@ -48,7 +48,7 @@ class Api:
         self.owned[manager] = thing["data"]
 
     @property
-    def kept(self) -> list[Job]:
+    def cancelled(self) -> list[Job]:
         return cancelled.read([self.get("")])
 
 
@@ -63,26 +63,26 @@ def _note(api: Api, job: Job) -> None:
 
 def test_it_is_kept_as_it_was_until_it_is_submitted_again(api: Api) -> None:
     _note(api, JOB)
-    assert api.kept == [replace(JOB, state="cancelled", flavors=())]
+    assert api.cancelled == [replace(JOB, state="cancelled", flavors=())]
     cancelled.forget(cast(Kube, api), "vision", "train-2")
-    assert len(api.kept) == 1
+    assert len(api.cancelled) == 1
     cancelled.forget(cast(Kube, api), "vision", "train-1")
-    assert api.kept == []
+    assert api.cancelled == []
 
 
 def test_only_the_newest_are_kept(api: Api) -> None:
     for number in range(25):
         _note(api, replace(JOB, run=f"train-{number}", ended=THEN + timedelta(minutes=number)))
-    assert {one.run for one in api.kept} == {f"train-{number}" for number in range(5, 25)}
+    assert {one.run for one in api.cancelled} == {f"train-{number}" for number in range(5, 25)}
     _note(api, replace(JOB, run="train-24", ended=THEN + timedelta(hours=9)))
-    assert len(api.kept) == 20
+    assert len(api.cancelled) == 20
 
 
 def test_a_job_set_that_is_there_says_more(api: Api) -> None:
     _note(api, JOB)
     there = {"metadata": {"namespace": "vision", "name": "train-1"}}
     elsewhere = {"metadata": {"namespace": "speech", "name": "train-1"}}
-    assert [len(cancelled.gone(api.kept, [one])) for one in (there, elsewhere)] == [0, 1]
+    assert [len(cancelled.gone(api.cancelled, [one])) for one in (there, elsewhere)] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_job_set_that_is_there_says_more(api: Api) -> None:
 )
 def test_it_is_found_by_its_names(api: Api, name: str, found: int) -> None:
     _note(api, JOB)
-    assert (cancelled.newest(api.kept, "vision", name) is not None) is found
-    assert cancelled.newest(api.kept, "tensorplane-dev", "train") is None, "a team's names are its own"
+    assert (cancelled.newest(api.cancelled, "vision", name) is not None) is found
+    assert cancelled.newest(api.cancelled, "tensorplane-dev", "train") is None, "a team's names are its own"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.unit.clusters.aks.test_cluster import CLUSTER, CPU
 
@@ -49,7 +49,7 @@ def test_object_ids_get_the_role_of_users_on_the_cluster_once() -> None:
     ],
 )
 def test_who_entra_does_not_know_is_one_fault(member: str, told: str) -> None:
-    lines = faults_of(_tree("user:bo@example.com", member))
+    lines = problems_of(_tree("user:bo@example.com", member))
     assert len(lines) == 1
     assert lines[0].startswith("tensorplane:teams.vision.members.1: ")
     assert told in lines[0]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components import catalog
-from tests.support.faults import faults_of, put
+from tests.support.problems import problems_of, put
 from tests.support.rendering import PROJECT
 
 GOOD: dict[str, Any] = {
@@ -158,18 +158,18 @@ def spoiled(path: str, value: Any) -> dict[str, Any]:
     ],
 )
 def test_good_settings_are_accepted(path: str, value: Any) -> None:
-    assert faults_of(spoiled(path, value)) == []
+    assert problems_of(spoiled(path, value)) == []
 
 
 @pytest.mark.parametrize(("path", "value", "says"), FAULTS, ids=lambda part: str(part)[:60])
 def test_one_fault_is_one_line(path: str, value: Any, says: str) -> None:
-    assert faults_of(spoiled(path, value)) == [f"tensorplane:{says}"]
+    assert problems_of(spoiled(path, value)) == [f"tensorplane:{says}"]
 
 
 def test_a_patch_release_stays_where_azure_does_not_upgrade() -> None:
     tree = spoiled("cluster/upgrades", "none")
     put(tree, "cluster/version", "1.35.2")
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_nodes_are_not_newer_than_the_control_plane() -> None:
@@ -177,24 +177,24 @@ def test_nodes_are_not_newer_than_the_control_plane() -> None:
     put(tree, "cluster/version", "1.35.2")
     put(tree, "cluster/nodeVersion", "1.35.4")
     says = "cluster.nodeVersion: 1.35.4 is newer than the control plane, 1.35.2; use 1.35.2"
-    assert faults_of(tree) == [f"tensorplane:{says}"]
+    assert problems_of(tree) == [f"tensorplane:{says}"]
 
 
 def test_of_several_groups_one_is_named_for_the_clusters_own_pods() -> None:
     tree = spoiled("nodeGroups/big", {"machine": "Standard_D16s_v5", "min": 1, "max": 2})
     put(tree, "cluster/systemGroup", "big")
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_every_node_needs_an_address() -> None:
     tree = spoiled("cluster/network/cidr", "10.0.0.0/24")
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     put(tree, "nodeGroups/gpu-t4/max", 60)
     says = (
         "the node subnet, a quarter of 10.0.0.0/24, has addresses for 59 nodes, but the groups have up to 68; "
         "use a larger range"
     )
-    assert faults_of(tree) == [f"tensorplane:cluster.network.cidr: {says}"]
+    assert problems_of(tree) == [f"tensorplane:cluster.network.cidr: {says}"]
 
 
 def test_more_nodes_than_a_cluster_takes() -> None:
@@ -206,7 +206,7 @@ def test_more_nodes_than_a_cluster_takes() -> None:
             {"machine": "Standard_D8s_v5", "max": 1000, "labels": {"n": str(number)}},
         )
     put(tree, "cluster/network/podCidr", "11.0.0.0/8")
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:nodeGroups: the groups have up to 6012 nodes, but an AKS cluster has at most 5000; lower max"
     ]
 
@@ -217,7 +217,7 @@ def test_the_first_group_is_large_enough_for_the_clusters_own_pods(monkeypatch: 
     )
     monkeypatch.setattr(catalog, "machine", lambda cloud, name: small)
     tree = {"cluster": GOOD["cluster"], "nodeGroups": {"cpu": {"machine": "Standard_A1_v2", "min": 1, "max": 2}}}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(
         "tensorplane:nodeGroups.cpu.machine: Standard_A1_v2 is too small for the system node pool; use one with at"
     )
@@ -230,7 +230,7 @@ def test_a_location_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) 
         "cluster.region: unknown location 'West Europ'; choose one of northeurope, westeurope (did you mean "
         "westeurope?)"
     )
-    assert f"tensorplane:{says}" in faults_of(spoiled("cluster/region", "West Europ"))
+    assert f"tensorplane:{says}" in problems_of(spoiled("cluster/region", "West Europ"))
 
 
 def test_zones_are_numbers_where_the_catalog_knows_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +239,7 @@ def test_zones_are_numbers_where_the_catalog_knows_none(monkeypatch: pytest.Monk
         "nodeGroups.gpu-t4.zones: unknown zone 'westeurope-2'; choose one of 1, 2, 3, as AKS numbers its "
         "zones (did you mean 2?)"
     )
-    assert faults_of(spoiled("nodeGroups/gpu-t4/zones", ["westeurope-2"])) == [f"tensorplane:{says}"]
+    assert problems_of(spoiled("nodeGroups/gpu-t4/zones", ["westeurope-2"])) == [f"tensorplane:{says}"]
 
 
 def test_a_zone_of_the_cluster_that_does_not_sell_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,14 +247,14 @@ def test_a_zone_of_the_cluster_that_does_not_sell_the_machine(monkeypatch: pytes
     tree = spoiled("cluster/zones", ["1", "2", "3"])
     del tree["nodeGroups"]["gpu-t4"], tree["nodeGroups"]["gpu-a100"]
     says = "Standard_D8s_v5 is not available in zone 2 of cluster.zones; set zones to 1, 3"
-    assert faults_of(tree) == [f"tensorplane:nodeGroups.cpu.zones: {says}"]
+    assert problems_of(tree) == [f"tensorplane:nodeGroups.cpu.zones: {says}"]
     put(tree, "nodeGroups/cpu/zones", ["1", "3"])
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("components.clusters.aks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
-    found = [line for line in faults_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
+    found = [line for line in problems_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
     assert len(found) == 1
     assert (
         "missing, and the default from stack 'Prod_1', tensorplane-Prod_1, is not a valid name; use lower-case letters,"
@@ -267,7 +267,7 @@ def test_without_the_sdk_one_line_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *more: None if name == "pulumi_azure_native" else find(name, *more)
     )
-    assert faults_of(GOOD) == [
+    assert problems_of(GOOD) == [
         "tensorplane:cluster.kind: Azure's SDK for Pulumi is not installed; run python -m pip install -r "
         "requirements-aks.txt"
     ]

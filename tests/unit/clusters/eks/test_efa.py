@@ -44,7 +44,7 @@ def pod(made: Rendered) -> dict[str, Any]:
     return dict(jobs[0]["template"]["spec"]["template"]["spec"])
 
 
-def asked(made: Rendered) -> dict[str, str]:
+def requested(made: Rendered) -> dict[str, str]:
     """What the job's pods ask for, of what is EFA's."""
     (container,) = pod(made)["containers"]
     requests, limits = container["resources"]["requests"], container["resources"]["limits"]
@@ -55,23 +55,23 @@ def asked(made: Rendered) -> dict[str, str]:
 
 
 def test_workers_with_all_gpus_of_a_node_ask_for_its_efa() -> None:
-    assert asked(made(job())) == EFA
+    assert requested(made(job())) == EFA
 
 
 def test_workers_that_leave_gpus_of_a_node_to_others_leave_them_the_network_too() -> None:
-    assert asked(made(job(gpus=4))) == {}
+    assert requested(made(job(gpus=4))) == {}
 
 
 def test_a_job_of_one_pod_asks_for_no_network() -> None:
-    assert asked(made(job(workers=1))) == {}
+    assert requested(made(job(workers=1))) == {}
 
 
 def test_workers_that_may_get_nodes_without_efa_are_not_kept_off_them() -> None:
     groups = {"new": H100, "one": {**H100, "max": 1, "zones": ["us-west-2b"]}}
-    assert asked(made(job(), groups)) == {}
+    assert requested(made(job(), groups)) == {}
     named = job()
     named["resources"]["nodeGroup"] = "new"
-    assert asked(made(named, groups)) == EFA
+    assert requested(made(named, groups)) == EFA
 
 
 def test_kueue_admits_a_job_that_asks_for_efa() -> None:
@@ -108,7 +108,7 @@ def test_a_job_may_ask_for_interfaces_itself_and_no_more_than_a_node_has() -> No
         workload["resources"]["extended"] = {"vpc.amazonaws.com/efa": count}
         return workload
 
-    assert asked(made(with_efa(4))) == {"vpc.amazonaws.com/efa": "4"}
+    assert requested(made(with_efa(4))) == {"vpc.amazonaws.com/efa": "4"}
     with pytest.raises(pulumi.RunError, match="efa: is 33, but nodes of new offer 32; use machines with EFA"):
         made(with_efa(33))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.unit.clusters.eks.test_cluster import CPU, INSIDE, rendered
 
 ROLE = "arn:aws:iam::123456789012:role/people/vision"
@@ -60,7 +60,7 @@ def test_names_of_an_identity_provider_are_bound_as_they_are() -> None:
 def test_who_cannot_get_an_entry_is_one_fault(member: str, told: str) -> None:
     admins = {"us": "arn:aws:iam::123456789012:role/platform"}
     cluster = {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE, "admins": admins}
-    (line,) = faults_of({"cluster": cluster, "nodeGroups": {"cpu": CPU}, **_teams(vision=[member])})
+    (line,) = problems_of({"cluster": cluster, "nodeGroups": {"cpu": CPU}, **_teams(vision=[member])})
     assert line.startswith("tensorplane:teams.vision.members.0: ")
     assert told in line
 
@@ -68,9 +68,9 @@ def test_who_cannot_get_an_entry_is_one_fault(member: str, told: str) -> None:
 def test_a_namespace_whose_groups_are_reserved_is_a_fault() -> None:
     cluster = {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE}
     tree = {"cluster": cluster, "nodeGroups": {"cpu": CPU}, "namespace": "system", **_teams(vision=[f"user:{ROLE}"])}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:namespace: groups of teams' members begin with it, as Kubernetes' own do (system:masters); use "
         "another"
     ]
     tree["teams"]["vision"]["members"] = ["user:ada@example.com"]
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []

@@ -9,7 +9,7 @@ import pytest
 
 from components import catalog
 from components.catalog import Machine
-from tests.support.faults import faults_of, put
+from tests.support.problems import problems_of, put
 
 GOOD: dict[str, Any] = {
     "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}},
@@ -164,12 +164,12 @@ def spoiled(path: str, value: Any) -> dict[str, Any]:
 
 
 def test_the_unspoiled_settings_are_accepted() -> None:
-    assert faults_of(copy.deepcopy(GOOD)) == []
+    assert problems_of(copy.deepcopy(GOOD)) == []
 
 
 @pytest.mark.parametrize(("path", "value", "says"), FAULTS, ids=lambda part: str(part)[:60])
 def test_one_fault_is_one_line(path: str, value: Any, says: str) -> None:
-    assert faults_of(spoiled(path, value)) == [f"tensorplane:{says}"]
+    assert problems_of(spoiled(path, value)) == [f"tensorplane:{says}"]
 
 
 @pytest.mark.parametrize(("cidr", "most"), [("10.0.0.0/22", 123), ("10.0.0.0/20", 507), ("10.0.0.0/16", 5000)])
@@ -177,10 +177,10 @@ def test_full_groups_need_three_addresses_for_each_node(cidr: str, most: int) ->
     tree = spoiled("cluster/network/cidr", cidr)
     del tree["nodeGroups"]["gpu"]
     put(tree, "nodeGroups/cpu/max", most)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     if most < 5000:
         put(tree, "nodeGroups/cpu/max", most + 1)
-        (line,) = faults_of(tree)
+        (line,) = problems_of(tree)
         zones = "us-west-2a, us-west-2b, us-west-2c"
         assert line.startswith(
             f"tensorplane:cluster.network.cidr: up to {most + 1} nodes of cpu in {zones} and their pods take at least "
@@ -191,7 +191,7 @@ def test_full_groups_need_three_addresses_for_each_node(cidr: str, most: int) ->
 def test_a_group_of_one_zone_has_the_addresses_of_that_zone_alone() -> None:
     tree = spoiled("cluster/network/cidr", "10.0.0.0/22")
     put(tree, "nodeGroups/gpu", {"accelerator": "t4", "max": 42, "zones": ["us-west-2a"]})
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:cluster.network.cidr: up to 42 nodes of gpu in us-west-2a and their pods take at least "
         "126 addresses, but 10.0.0.0/22 has 123 there; use a /21, or a lower max"
     ]
@@ -201,29 +201,29 @@ def test_groups_share_the_addresses_of_their_zones() -> None:
     tree = spoiled("cluster/network/cidr", "10.0.0.0/22")
     put(tree, "nodeGroups/gpu", {"accelerator": "t4", "max": 41, "zones": ["us-west-2a"]})
     put(tree, "nodeGroups/cpu/max", 82)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     put(tree, "nodeGroups/cpu/max", 83)
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith("tensorplane:cluster.network.cidr: up to 124 nodes of cpu, gpu in us-west-2a, us-west-2b,")
 
 
 def test_how_large_subnets_of_yours_are_nobody_knows() -> None:
     tree = spoiled("cluster/network", {"subnets": SUBNETS})
     put(tree, "nodeGroups/cpu/max", 5000)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_region_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "regions", lambda cloud: ("us-east-1", "us-west-2"))
     says = "cluster.region: unknown region 'us-wst-2'; choose one of us-east-1, us-west-2 (did you mean us-west-2?)"
-    assert faults_of(spoiled("cluster/region", "us-wst-2")) == [f"tensorplane:{says}"]
+    assert problems_of(spoiled("cluster/region", "us-wst-2")) == [f"tensorplane:{says}"]
 
 
 def test_a_wrong_region_is_one_line_whatever_zones_are_named() -> None:
     tree = spoiled("cluster/region", "us-wst-2")
     put(tree, "cluster/zones", ["us-west-2a", "us-west-2b"])
     put(tree, "nodeGroups/gpu/zones", ["us-west-2c"])
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith("tensorplane:cluster.region: unknown region 'us-wst-2'; choose one of af-south-1,")
 
 
@@ -239,11 +239,11 @@ def test_a_wrong_region_is_one_line_whatever_zones_are_named() -> None:
 def test_zones_are_named_where_the_first_three_may_not_do(region: str, why: str) -> None:
     tree = spoiled("cluster/region", region)
     del tree["nodeGroups"]["gpu"]
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith(f"tensorplane:cluster.zones: missing, and {why}; name at least two ")
     assert f"aws ec2 describe-availability-zones --region {region}" in line
     put(tree, "cluster/zones", [f"{region}a", f"{region}b"])
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize(
@@ -258,22 +258,22 @@ def test_zones_are_named_where_the_first_three_may_not_do(region: str, why: str)
 def test_each_way_to_the_api_server_will_do(way_in: dict[str, Any]) -> None:
     tree = copy.deepcopy(GOOD)
     tree["cluster"] |= way_in
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_extended_support_is_for_old_versions() -> None:
     tree = spoiled("cluster/version", "1.33")
     put(tree, "cluster/support", "extended")
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_an_add_ons_version_may_be_left_to_eks() -> None:
-    assert faults_of(spoiled("cluster/addons", {"kube-proxy": "default", "coredns": "default"})) == []
+    assert problems_of(spoiled("cluster/addons", {"kube-proxy": "default", "coredns": "default"})) == []
 
 
 def test_a_zone_that_the_region_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "zones", lambda cloud, region: ("us-west-2a", "us-west-2b", "us-west-2c"))
-    found = faults_of(spoiled("cluster/zones", ["us-west-2a", "us-west-2z"]))
+    found = problems_of(spoiled("cluster/zones", ["us-west-2a", "us-west-2z"]))
     zones = "us-west-2a, us-west-2b, us-west-2c"
     says = f"unknown zone 'us-west-2z' in us-west-2; choose one of {zones} (did you mean {zones}?)"
     assert found == [f"tensorplane:cluster.zones: {says}"]
@@ -288,11 +288,11 @@ def test_a_machine_that_no_zone_of_the_cluster_sells(monkeypatch: pytest.MonkeyP
         "nodeGroups.gpu: g4dn.xlarge is not available in any zone of the cluster (us-west-2a, us-west-2b, "
         "us-west-2c); add a zone that has it to cluster.zones"
     )
-    assert faults_of(copy.deepcopy(GOOD)) == [f"tensorplane:{says}"]
+    assert problems_of(copy.deepcopy(GOOD)) == [f"tensorplane:{says}"]
 
 
 def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("components.clusters.eks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
-    found = [line for line in faults_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
+    found = [line for line in problems_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
     assert len(found) == 1
     assert "tensorplane-Prod_1, is not a valid name; use lower-case letters" in found[0]

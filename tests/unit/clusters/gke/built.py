@@ -39,7 +39,7 @@ def rendered(groups: Mapping[str, Mapping[str, Any]], **settings: Any) -> Render
     return rendering.run(lambda: {"native": args.connect("cluster", made, pulumi.ResourceOptions()).native.cluster.id})
 
 
-def faults(groups: Mapping[str, Mapping[str, Any]] | None = None, **settings: Any) -> list[str]:
+def problems(groups: Mapping[str, Mapping[str, Any]] | None = None, **settings: Any) -> list[str]:
     """What GKE's own checks find."""
     args = cluster(**settings)
     return [str(fault) for fault in args.check(shapes(args, groups or {"cpu": CPU}))]

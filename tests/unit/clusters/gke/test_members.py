@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.unit.clusters.gke.built import CPU, cluster, faults, rendered
+from tests.unit.clusters.gke.built import CPU, cluster, problems, rendered
 
 POOL = "//iam.googleapis.com/locations/global/workforcePools/acme"
 
@@ -68,12 +68,12 @@ def test_groups_are_looked_up_in_their_domain_alone() -> None:
     ],
 )
 def test_who_gke_does_not_know_is_a_fault(members: list[str], told: list[str]) -> None:
-    lines = faults_of(_tree({"vision": members}, groupsDomain="example.com"))
+    lines = problems_of(_tree({"vision": members}, groupsDomain="example.com"))
     assert [part in line for part, line in zip(told, sorted(lines), strict=True)] == [True] * len(told)
 
 
 def test_groups_require_their_domain_once() -> None:
-    assert faults_of(_tree({"vision": ["group:vision@example.com", "group:more@example.com"]})) == [
+    assert problems_of(_tree({"vision": ["group:vision@example.com", "group:more@example.com"]})) == [
         "tensorplane:cluster.groupsDomain: missing, but GKE looks up groups such as vision@example.com only in the "
         "domain that it names; set example.com, and add the groups to gke-security-groups@example.com"
     ]
@@ -81,7 +81,7 @@ def test_groups_require_their_domain_once() -> None:
 
 def test_a_domain_is_no_group() -> None:
     assert cluster(groupsDomain="example.com").groups_domain == "example.com"
-    assert faults(groupsDomain="gke-security-groups@Example.com") == [
+    assert problems(groupsDomain="gke-security-groups@Example.com") == [
         "tensorplane:cluster.groupsDomain: 'gke-security-groups@Example.com' is not a domain; use one such as "
         "example.com (did you mean example.com?)"
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.clusters.gke.built import CPU, faults
+from tests.unit.clusters.gke.built import CPU, problems
 
 ZONES = ["us-central1-a"]
 SPOT = {"spot": True, "zones": ZONES}
@@ -29,7 +29,7 @@ GB200 = {"accelerator": "gb200", "perNode": 4}
     ],
 )
 def test_a_way_in_which_nobody_gets_the_machine_is_one_line(settings: dict[str, Any], line: str) -> None:
-    found = [each for each in faults({"cpu": CPU, "g": settings}) if "zones" not in each]
+    found = [each for each in problems({"cpu": CPU, "g": settings}) if "zones" not in each]
     assert found == [f"tensorplane:nodeGroups.g.{line}"]
 
 
@@ -44,4 +44,4 @@ def test_a_way_in_which_nobody_gets_the_machine_is_one_line(settings: dict[str, 
     ],
 )
 def test_other_ways_are_not_refused(settings: dict[str, Any]) -> None:
-    assert faults({"cpu": CPU, "g": settings}) == []
+    assert problems({"cpu": CPU, "g": settings}) == []

@@ -9,7 +9,7 @@ import pytest
 
 import stack
 from components.base.settings import Settings
-from tests.unit.clusters.gke.built import CPU, faults
+from tests.unit.clusters.gke.built import CPU, problems
 
 ZONES = ["us-central1-a"]
 SUBNET = {"network": "n", "subnetwork": "s", "podsRange": "p", "servicesRange": "v"}
@@ -170,14 +170,14 @@ GROUPS: list[tuple[str, dict[str, Any], str]] = [
     ("settings", "line"), CLUSTER, ids=[line.split(":")[0] + str(i) for i, (_, line) in enumerate(CLUSTER)]
 )
 def test_a_fault_of_the_cluster_is_one_line(settings: dict[str, Any], line: str) -> None:
-    (found,) = faults(**settings)
+    (found,) = problems(**settings)
     assert found.startswith(f"tensorplane:cluster.{line}")
     assert "\n" not in found
 
 
 @pytest.mark.parametrize(("name", "settings", "line"), GROUPS, ids=[line for *_, line in GROUPS])
 def test_a_fault_of_a_group_is_one_line(name: str, settings: dict[str, Any], line: str) -> None:
-    (found,) = faults({"cpu": CPU, name: settings})
+    (found,) = problems({"cpu": CPU, name: settings})
     assert found.startswith("tensorplane:nodeGroups.")
     assert line in found
     assert "\n" not in found
@@ -201,7 +201,7 @@ def test_a_fault_of_a_group_is_one_line(name: str, settings: dict[str, Any], lin
     ],
 )
 def test_what_works_is_not_refused(settings: dict[str, Any]) -> None:
-    assert faults(**settings) == []
+    assert problems(**settings) == []
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_what_works_is_not_refused(settings: dict[str, Any]) -> None:
     ],
 )
 def test_groups_that_work_are_not_refused(settings: dict[str, Any]) -> None:
-    assert faults({"cpu": CPU, "g": settings}) == []
+    assert problems({"cpu": CPU, "g": settings}) == []
 
 
 ARM = {"machine": "c4a-standard-8"}
@@ -245,7 +245,7 @@ ARM_BURST = {**ARM, "provisioner": "automatic"}
 def test_a_version_that_drops_what_a_group_asks_for_is_refused(
     version: str | None, groups: dict[str, Any], says: str
 ) -> None:
-    found = faults({"cpu": CPU, **groups}, version=version)
+    found = problems({"cpu": CPU, **groups}, version=version)
     assert found == ([f"tensorplane:cluster.version: {says}"] if says else [])
 
 

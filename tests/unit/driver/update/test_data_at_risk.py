@@ -23,7 +23,7 @@ def state(**more: Any) -> dict[str, Any]:
     return {"deployment": {"resources": [{"urn": URN, "id": "ml/scratch", "inputs": ASKED_FOR, **more}]}}
 
 
-def facts(policy: str = "Delete", phase: str = "Bound") -> ClusterVolumes:
+def known(policy: str = "Delete", phase: str = "Bound") -> ClusterVolumes:
     claim = {"spec": {"volumeName": "pv-1"}, "status": {"phase": phase}}
     volume = {"metadata": {"name": "pv-1"}, "spec": {"persistentVolumeReclaimPolicy": policy}}
     taken = [
@@ -40,12 +40,12 @@ def facts(policy: str = "Delete", phase: str = "Bound") -> ClusterVolumes:
 @pytest.mark.parametrize(
     ("known", "cluster", "says"),
     [
-        (state(**HOOKS), facts(),
+        (state(**HOOKS), known(),
          "(2 GiB requested, 3 MiB used): its data stays in a snapshot taken first and in 2 earlier snapshots, "
          "the newest scratch-20261121"),
-        (state(), facts("Retain"), "(2 GiB requested, 3 MiB used): its data stays in PersistentVolume pv-1"),
-        (state(), facts(), "(2 GiB requested, 3 MiB used): no copy of its data is known"),
-        (state(**HOOKS), facts(phase="Pending"), "(2 GiB requested, 3 MiB used): no storage is provisioned for it yet"),
+        (state(), known("Retain"), "(2 GiB requested, 3 MiB used): its data stays in PersistentVolume pv-1"),
+        (state(), known(), "(2 GiB requested, 3 MiB used): no copy of its data is known"),
+        (state(**HOOKS), known(phase="Pending"), "(2 GiB requested, 3 MiB used): no storage is provisioned for it yet"),
         (state(), ClusterVolumes(), "(2 GiB requested): no copy of its data is known"),
         (state(retainOnDelete=True), ClusterVolumes(),
          "(2 GiB requested): its data stays in its claim, which stays in the cluster"),
@@ -55,7 +55,7 @@ def test_each_volume_that_goes_is_one_line_with_what_keeps_its_bytes(
     known: Any, cluster: ClusterVolumes, says: str
 ) -> None:
     (risk,) = find_risks(
-        [{"urn": URN, "op": "delete", "type": "claim"}], ASKED, export=lambda: known, facts=lambda: cluster
+        [{"urn": URN, "op": "delete", "type": "claim"}], ASKED, export=lambda: known, cluster=lambda: cluster
     )
     assert risk == Risk(f"volume scratch is deleted {says}; acknowledged by acknowledge.deleteVolume")
 

@@ -80,7 +80,7 @@ def test_a_preview_tells_it_so() -> None:
     (risk,) = found.risks
     assert risk.stops
     assert risk.text.startswith("volume models is protected (retain: true): its deletion is blocked")
-    assert found.faults == (), "it is said once"
+    assert found.errors == (), "it is said once"
 
 
 def test_a_hooks_message_is_shown_without_the_hooks_name() -> None:

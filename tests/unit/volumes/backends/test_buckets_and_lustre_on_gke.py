@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 from tests.unit.clusters.gke import built as gke
 
 GKE = {"kind": "gke", "project": "ml-platform", "region": "us-central1"}
@@ -257,13 +257,13 @@ def test_lustre_needs_the_cluster_s_driver_and_nodes_that_load_it() -> None:
     assert "models.backend: managedLustre requires a driver on the nodes; set cluster.lustre: true" in lines(
         cluster=GKE, models=asked
     )
-    old = gke.faults(lustre=True, version="1.33")
+    old = gke.problems(lustre=True, version="1.33")
     assert old == ["tensorplane:cluster.version: nodes of 1.33 cannot load Lustre's kernel modules; use 1.34 or newer"]
     group = {"machine": "n2-standard-8", "max": 4, "provisioner": "automatic"}
-    assert [line for line in gke.faults({"cpu": gke.CPU, "burst": group}, lustre=True) if "burst.provisioner" in line]
+    assert [line for line in gke.problems({"cpu": gke.CPU, "burst": group}, lustre=True) if "burst.provisioner" in line]
     gpus = {"accelerator": "l4", "max": 4, "provisioner": "automatic"}
     assert not [
-        line for line in gke.faults({"cpu": gke.CPU, "burst": gpus}, lustre=True) if "burst.provisioner" in line
+        line for line in gke.problems({"cpu": gke.CPU, "burst": gpus}, lustre=True) if "burst.provisioner" in line
     ]
 
 
@@ -292,7 +292,7 @@ def test_checkpoints_go_to_buckets_whose_folders_can_be_renamed(backend: Mapping
         "volumes": {"runs": {"sizeGib": 1, "backend": backend}},
         "workloads": {"digits": job},
     }
-    assert bool([line for line in faults_of(tree) if "cannot rename files" in line]) is refused
+    assert bool([line for line in problems_of(tree) if "cannot rename files" in line]) is refused
 
 
 def test_a_mirrored_server_is_made_with_the_one_that_follows_it_and_both_are_kept() -> None:
@@ -376,7 +376,7 @@ def test_what_servers_and_disks_cannot_do_is_one_line(
 def test_nobody_mounts_for_writing_what_is_for_reading_alone() -> None:
     tree = dict(settings_of(PROJECT / "examples" / "gke-training-data.yaml").tree)
     workloads = {"digits": {**tree["workloads"]["digits"], "volumes": {"weights": {}, "scratch": {}, "runs": {}}}}
-    found = [line for line in faults_of({**tree, "workloads": workloads}) if "is read-only" in line]
+    found = [line for line in problems_of({**tree, "workloads": workloads}) if "is read-only" in line]
     assert found == ["tensorplane:workloads.digits.volumes.weights: volume weights is read-only; set readOnly: true"]
 
 

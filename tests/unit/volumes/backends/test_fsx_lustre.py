@@ -9,7 +9,7 @@ import pytest
 from tests.support import rendering
 from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
-from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, wrong
+from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, problems
 
 LUSTRE = {"kind": "fsxLustre"}
 SCRATCH = {**LUSTRE, "deployment": "scratch"}
@@ -178,14 +178,14 @@ def test_scratch_space_asks_for_nothing_that_it_has_not() -> None:
     [(1300, 1200), (1201, 1200), (2401, 2400), (3000, 2400), (4000, 4800), (7000, 7200), (1800, 2400), (2400.5, 2400)],
 )
 def test_a_size_that_aws_does_not_sell_names_the_nearest(size: float, near: int) -> None:
-    (line,) = wrong({"backend": LUSTRE, "sizeGib": size})
+    (line,) = problems({"backend": LUSTRE, "sizeGib": size})
     want = "for FSx for Lustre; use 1200 GiB, 2400 GiB or a multiple of 2400 GiB"
     assert line == f"sizeGib: invalid size {size:g} {want} (did you mean {near}?)"
 
 
 @pytest.mark.parametrize("size", [1200, 2400, 4800, 24000])
 def test_sizes_that_aws_sells_are_taken(size: int) -> None:
-    assert wrong({"backend": LUSTRE, "sizeGib": size}) == []
+    assert problems({"backend": LUSTRE, "sizeGib": size}) == []
 
 
 @pytest.mark.parametrize(
@@ -221,5 +221,5 @@ def test_sizes_that_aws_sells_are_taken(size: int) -> None:
     ],
 )  # fmt: skip
 def test_what_fsx_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
-    (found,) = wrong({"sizeGib": 2400, **volume})
+    (found,) = problems({"sizeGib": 2400, **volume})
     assert found.startswith(line)

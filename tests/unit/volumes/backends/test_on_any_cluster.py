@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.support.volume_faults import EXISTING, HOURLY, lines
+from tests.support.volume_problems import EXISTING, HOURLY, lines
 
 CEPH = {"kind": "cephfs"}
 JUICE = {"kind": "juicefs", "secret": "juicefs-secret", "secretNamespace": "kube-system"}

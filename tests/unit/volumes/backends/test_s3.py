@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.support import rendering
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.unit.volumes.backends.test_fsx_lustre import made
-from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, wrong
+from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, problems
 
 S3 = {"kind": "s3"}
 YOURS = {**S3, "bucket": "example-images"}
@@ -221,14 +221,14 @@ def test_checkpoints_and_models_of_a_job_go_elsewhere() -> None:
     }
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"models": {"sizeGib": 1, "backend": S3}}}
-    (line,) = faults_of({**tree, "workloads": {"digits": job}})
+    (line,) = problems_of({**tree, "workloads": {"digits": job}})
     reason = "volume models is on backend s3, which cannot rename files; use a volume on "
     assert line.startswith(f"tensorplane:workloads.digits.checkpoints.volume: {reason}")
     able = line.rpartition("use a volume on ")[2].split(", ")
     assert {"ebs", "efs", "fsxLustre"} <= set(able)
     assert "s3" not in able
     del job["checkpoints"]
-    assert faults_of({**tree, "workloads": {"digits": job}}) == []
+    assert problems_of({**tree, "workloads": {"digits": job}}) == []
 
 
 def test_a_bucket_can_be_mirrored_into_another_volume_and_none_into_it() -> None:
@@ -238,7 +238,7 @@ def test_a_bucket_can_be_mirrored_into_another_volume_and_none_into_it() -> None
 
     def mirrored(volume: dict[str, Any], into: dict[str, Any]) -> list[str]:
         volumes = {"one": {**volume, "mirror": {"to": {"volume": "two"}, "every": "1h"}}, "two": into}
-        return faults_of({"cluster": EKS, "nodeGroups": groups, "volumes": volumes})
+        return problems_of({"cluster": EKS, "nodeGroups": groups, "volumes": volumes})
 
     assert mirrored(bucket, efs) == []
     (line,) = mirrored(efs, bucket)
@@ -284,5 +284,5 @@ def test_a_bucket_can_be_mirrored_into_another_volume_and_none_into_it() -> None
     ],
 )  # fmt: skip
 def test_what_s3_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
-    (found,) = wrong(volume)
+    (found,) = problems(volume)
     assert found.startswith(line)

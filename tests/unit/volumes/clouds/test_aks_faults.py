@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.volumes.snapshots import netapp_policy
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 from tests.unit.volumes.clouds.azure_volumes import (
     AKS,
     CONTAINERS,
@@ -47,7 +47,7 @@ def test_a_schedule_that_netapp_has_not(schedule: str) -> None:
     assert netapp_policy.schedule(schedule) is None
 
 
-def wrong(volume: dict[str, Any], cluster: Mapping[str, Any] = AKS) -> list[str]:
+def problems(volume: dict[str, Any], cluster: Mapping[str, Any] = AKS) -> list[str]:
     found = lines(cluster=dict(cluster), models=volume)
     return [line.removeprefix("models.") for line in found if line.startswith("models.")]
 
@@ -118,7 +118,7 @@ def wrong(volume: dict[str, Any], cluster: Mapping[str, Any] = AKS) -> list[str]
     ],
 )  # fmt: skip
 def test_what_azure_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
-    (found,) = wrong(volume)
+    (found,) = problems(volume)
     assert found.startswith(line)
 
 
@@ -131,13 +131,13 @@ def test_what_azure_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> 
     ],
 )
 def test_in_a_network_of_yours_storage_is_told_where_it_may_be(volume: dict[str, Any], found: list[str]) -> None:
-    lines_ = wrong(volume, OWN)
+    lines_ = problems(volume, OWN)
     assert len(lines_) == len(found)
     assert all(line.startswith(start) for line, start in zip(lines_, found, strict=True))
 
 
 def test_lustre_is_as_large_as_its_part_of_the_network_lets_it_be() -> None:
-    (line,) = wrong({**LUSTRE, "sizeGib": 49152}, {**AKS, "network": {"cidr": "10.0.0.0/24"}})
+    (line,) = problems({**LUSTRE, "sizeGib": 49152}, {**AKS, "network": {"cidr": "10.0.0.0/24"}})
     assert line.startswith("sizeGib: 49152 GiB exceeds the 40 TiB that fit into 10.0.0.128/26, the Lustre subnet of")
 
 
@@ -148,5 +148,5 @@ def test_a_clone_has_the_service_level_of_its_origin() -> None:
 
 
 def test_backends_of_azure_need_a_cluster_there() -> None:
-    found = wrong(FILES, {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}})
+    found = problems(FILES, {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}})
     assert found == ["backend: azureFiles requires cluster kind aks, but the cluster is eks; use another backend"]

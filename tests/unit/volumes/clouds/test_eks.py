@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 
 EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
 EBS = {"backend": {"kind": "ebs"}}
@@ -23,7 +23,7 @@ def made() -> Rendered:
     return rendered_file(PROJECT / "examples" / "eks-volumes.yaml")
 
 
-def wrong(volume: dict[str, Any]) -> list[str]:
+def problems(volume: dict[str, Any]) -> list[str]:
     found = lines(cluster=EKS, models=volume)
     return [line.removeprefix("models.") for line in found if line.startswith("models.")]
 
@@ -167,5 +167,5 @@ def test_a_key_of_yours_encrypts_disks_and_the_driver_may_use_that_key_alone() -
     ],
 )  # fmt: skip
 def test_what_aws_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
-    (found,) = wrong(volume)
+    (found,) = problems(volume)
     assert found.startswith(line)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 
 GKE = {"kind": "gke", "project": "ml", "region": "us-central1"}
 FILES = {"kind": "filestore"}

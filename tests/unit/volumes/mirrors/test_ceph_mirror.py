@@ -10,7 +10,7 @@ import pytest
 
 from agents.ceph_mirror import __main__ as program
 from components.volumes.mirrors import ceph as ceph_mirror
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.support.schema import Fields, differences
@@ -129,5 +129,5 @@ def test_its_pods_are_restricted() -> None:
 )
 def test_what_ceph_cannot_mirror_is_one_line(volume: dict[str, Any], line: str) -> None:
     tree = {"cluster": EXISTING, "volumes": {"models": {"sizeGib": 1, "backend": {"kind": "cephfs"}, **volume}}}
-    (found,) = faults_of(tree)
+    (found,) = problems_of(tree)
     assert found.removeprefix("tensorplane:volumes.models.").startswith(line)

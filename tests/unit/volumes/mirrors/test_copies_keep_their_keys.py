@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.unit.volumes.clouds.test_eks import EAST, EKS, NIGHTLY, WEST, wrong
+from tests.unit.volumes.clouds.test_eks import EAST, EKS, NIGHTLY, WEST, problems
 
 MIRROR = {"mirror": {"to": {"region": "us-east-2"}}}
 
@@ -48,9 +48,9 @@ def test_a_vault_with_backups_in_it_stays_when_its_volume_goes() -> None:
     ],
 )
 def test_a_mirror_has_a_key_where_its_volume_has_one(volume: dict[str, Any], line: str) -> None:
-    (found,) = wrong(volume)
+    (found,) = problems(volume)
     assert found.startswith(line)
 
 
 def test_a_mirror_may_have_a_key_where_its_volume_has_none() -> None:
-    assert not wrong({**efs(mirrorKmsKey=EAST), **MIRROR})
+    assert not problems({**efs(mirrorKmsKey=EAST), **MIRROR})

@@ -14,7 +14,7 @@ from embedded.cluster import csi
 from embedded.csi.contract import DRIVER
 from tests.support import rendering
 from tests.support.rendering import Rendered, settings_of
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 
 CLUSTER = {"kind": "embedded"}
 MIRROR = {"to": {"pool": "mirror"}}

@@ -13,11 +13,11 @@ import stack
 from components.controllers.volsync import values as volsync_values
 from components.volumes.mirrors import volsync
 from tests.support import rendering
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
-from tests.support.volsync_schema import wrong
-from tests.support.volume_faults import EXISTING, FILES, lines
+from tests.support.volsync_schema import find_problems
+from tests.support.volume_problems import EXISTING, FILES, lines
 
 CEPH = {"kind": "cephfs"}
 NFS = {"kind": "nfs", "server": "nfs.example.com", "folder": "/copy"}
@@ -45,7 +45,7 @@ def pair() -> Rendered:
 def spec(made: Rendered, kind: str, name: str) -> Any:
     found = made.one(kind, name)
     manifest = {"apiVersion": found.inputs["apiVersion"], "kind": kind, "spec": found.inputs["spec"]}
-    assert wrong(manifest) == []
+    assert find_problems(manifest) == []
     return found.inputs["spec"]
 
 
@@ -294,7 +294,7 @@ def test_nobody_writes_into_a_copy() -> None:
         "away": {"sizeGib": 1, "backend": CEPH, "from": {"mirror": {}}},
     }
     tree = {"cluster": EXISTING, "volumes": volumes, "workloads": {"digits": job}}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.digits.volumes.copy: volume copy is the mirror of volume models, which "
         "overwrites it; mount it with readOnly: true",
         "tensorplane:workloads.digits.volumes.away: volume away is the mirror of a volume of another "
@@ -302,7 +302,7 @@ def test_nobody_writes_into_a_copy() -> None:
     ]
     read = {"path": "/copy", "readOnly": True}
     job["volumes"] = {"copy": read, "away": {**read, "path": "/away"}}
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def documented() -> list[Rendered]:

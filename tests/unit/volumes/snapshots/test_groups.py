@@ -12,7 +12,7 @@ from agents.snapshots import manifest
 from components.volumes.snapshots.snapshotter import ACCOUNT
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.support.volume_faults import EXISTING, FILES, lines
+from tests.support.volume_problems import EXISTING, FILES, lines
 
 CEPH = {"kind": "cephfs"}
 TOGETHER = {"schedule": "0 * * * *", "keep": 3, "group": "training"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from workloads.model_server.component import ModelServerArgs
 
 HERE = {"volume": "models", "path": "digits"}
@@ -86,7 +86,7 @@ def tree(**server: Any) -> dict[str, Any]:
 )
 def test_what_cannot_be_served_is_refused(settings: dict[str, Any], faults: list[str]) -> None:
     prefix = "tensorplane:workloads.digits-server"
-    found = [line.removeprefix(prefix) for line in faults_of(settings) if line.startswith(prefix)]
+    found = [line.removeprefix(prefix) for line in problems_of(settings) if line.startswith(prefix)]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -94,9 +94,9 @@ def test_what_cannot_be_served_is_refused(settings: dict[str, Any], faults: list
 def test_a_job_publishes_to_one_of_several_models() -> None:
     settings = tree(model=None, models={"digits": {**HERE, "path": "served"}, "other": {**HERE, "path": "others"}})
     settings["workloads"]["digits"]["onSuccess"] = {"publish": "digits-server/digits"}
-    assert faults_of(settings) == []
+    assert problems_of(settings) == []
     settings["workloads"]["digits"]["onSuccess"] = {"publish": "digits-server"}
-    (fault,) = faults_of(settings)
+    (fault,) = problems_of(settings)
     assert "choose one of digits-server/digits, digits-server/other" in fault
 
 
@@ -105,7 +105,7 @@ def _renamed(name: str, *, page: dict[str, int] | None, **others: Any) -> list[s
     found = tree(page=page)
     found["workloads"][name] = found["workloads"].pop("digits-server")
     found["workloads"] |= others
-    return faults_of(found)
+    return problems_of(found)
 
 
 def test_the_name_of_a_server_leaves_room_for_that_of_its_page() -> None:

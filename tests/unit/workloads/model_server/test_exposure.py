@@ -9,9 +9,9 @@ import pytest
 
 from components.base.labels import TRACK
 from tests.support import exposed
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
-from tests.support.serving_schema import wrong
+from tests.support.serving_schema import find_problems
 
 _ALLOWED = ["203.0.113.0/24"]
 
@@ -180,7 +180,7 @@ def test_prometheus_finds_the_metrics_by_annotations_or_a_service_monitor() -> N
     rendered = rendered_tree(exposed.tree(controllers={"servingMetrics": "serviceMonitor"}))
     assert "annotations" not in rendered.one("Deployment", "server").inputs["spec"]["template"]["metadata"]
     monitor = rendered.one("ServiceMonitor", "server").inputs
-    assert wrong(monitor) == []
+    assert find_problems(monitor) == []
     assert monitor["spec"]["endpoints"] == [{"port": "rest", "path": path}]
     labels = rendered.one("Service", "server").inputs["metadata"]["labels"]
     assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
@@ -268,6 +268,6 @@ def test_prometheus_finds_the_metrics_by_annotations_or_a_service_monitor() -> N
 )
 def test_exposure_that_cannot_work_is_refused(cluster: str, server: dict[str, Any], lines: list[str]) -> None:
     prefix = "tensorplane:workloads.server"
-    found = [line.removeprefix(prefix) for line in faults_of(exposed.tree(cluster, **server))]
+    found = [line.removeprefix(prefix) for line in problems_of(exposed.tree(cluster, **server))]
     assert len(found) == len(lines), found
     assert all(line.startswith(start) for line, start in zip(found, lines, strict=True)), found

@@ -9,7 +9,7 @@ import pytest
 import stack
 from components.base.settings import Settings
 from stack import checks
-from tests.support.faults import CPU, EKS, dev, faults_of
+from tests.support.problems import CPU, EKS, dev, problems_of
 from tests.support.rendered_files import rendered_tree
 
 HERE = "tensorplane:workloads.digits-server.model"
@@ -81,7 +81,7 @@ def _tree(cluster: Any = EXISTING, **model: Any) -> dict[str, Any]:
     ],
 )
 def test_what_cannot_be_fetched_is_refused(model: dict[str, Any], told: str) -> None:
-    found = faults_of(_tree(**model))
+    found = problems_of(_tree(**model))
     assert len(found) == bool(told), found
     assert all(line.startswith(f"{HERE}{told}") for line in found), found
 
@@ -89,12 +89,12 @@ def test_what_cannot_be_fetched_is_refused(model: dict[str, Any], told: str) -> 
 def test_options_without_a_uri_are_refused() -> None:
     tree = dev()
     tree["workloads"]["digits-server"]["model"]["fetch"] = {"sha256": DIGEST}
-    assert faults_of(tree) == [f"{HERE}.fetch: is set, but the model has no uri; remove it"]
+    assert problems_of(tree) == [f"{HERE}.fetch: is set, but the model has no uri; remove it"]
 
 
 def test_the_embedded_cluster_reaches_no_bucket_and_no_other_machine() -> None:
     embedded = {"kind": "embedded"}
-    (line,) = faults_of(_tree(embedded, uri="gs://bucket/digits"))
+    (line,) = problems_of(_tree(embedded, uri="gs://bucket/digits"))
     assert line.startswith(f"{HERE}.uri: is in a bucket, but pods of this cluster cannot reach one; use an address")
     outside = stack.load(Settings(_tree(embedded, uri="https://example.org/digits.zip")))
     assert any("example.org is no Service of it" in note.text for note in checks.notes(outside))
@@ -106,7 +106,7 @@ def test_nothing_can_be_published_to_it() -> None:
     tree = dev()
     tree["workloads"]["digits-server"]["model"] = {"uri": "https://example.org/digits.zip"}
     tree["workloads"]["digits"]["onSuccess"] = {"publish": "digits-server"}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     told = "digits-server serves a model from a URI, to which nothing can be published; give its model a volume and a"
     assert line.startswith(f"tensorplane:workloads.digits.onSuccess.publish: {told}")
 

@@ -13,10 +13,10 @@ from components.base.labels import TRACK
 from components.base.settings import Settings
 from stack import checks
 from tests.support import exposed
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.support.serving_schema import wrong
+from tests.support.serving_schema import find_problems
 
 _CANARY: dict[str, Any] = {"percent": 5, "gate": {"metric": "errorRate", "threshold": 0.01}}
 
@@ -52,7 +52,7 @@ def test_the_controller_divides_the_requests_of_its_routes_and_pulumi_leaves_the
     rendered = _tried({**exposed.GATEWAY, "grpcHosts": ["grpc.example.org"]})
     for kind in ("HTTPRoute", "GRPCRoute"):
         route = rendered.one(kind)
-        assert wrong(route.inputs) == []
+        assert find_problems(route.inputs) == []
         assert route.options["ignoreChanges"] == ["spec.rules[0].backendRefs"]
         assert route.inputs["metadata"]["annotations"]["tensorplane.dev/backends"] == "tensorplane-rollout"
     assert "GRPCRoute server" in rendered.one("Deployment", "server-rollout").options["dependsOn"]
@@ -157,9 +157,9 @@ def test_two_servers_cannot_create_one_gateway() -> None:
     tree = exposed.tree(expose={**exposed.GATEWAY, "create": create})
     tree["workloads"]["web"]["expose"] = {**exposed.GATEWAY, "hosts": ["web.example.org"], "create": create}
     reason = "model server server creates the Gateway public, too; use another name"
-    assert faults_of(tree) == [f"tensorplane:workloads.web.expose.name: {reason}"]
+    assert problems_of(tree) == [f"tensorplane:workloads.web.expose.name: {reason}"]
     tree["workloads"]["web"]["expose"]["name"] = "other"
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_the_services_of_a_canarys_tracks_are_no_other_workloads() -> None:
@@ -167,7 +167,7 @@ def test_the_services_of_a_canarys_tracks_are_no_other_workloads() -> None:
     tree = exposed.tree(model=model, expose=exposed.GATEWAY)
     tree["volumes"]["models"]["accessModes"] = ["ReadWriteMany"]
     tree["workloads"]["server-stable"] = tree["workloads"]["web"]
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.server-stable: is also the name of an object of model server server; use another name"
     ]
 
@@ -176,10 +176,10 @@ def test_a_server_whose_list_of_models_has_the_name_of_a_canarys_is_refused() ->
     tree = _tried_tree(None)
     tree["workloads"]["server-stable"] = {"kind": "modelServer", "model": {"volume": "models", "path": "other"}}
     line = "tensorplane:workloads.server-stable: is also the name of an object of model server server; use another name"
-    assert faults_of(tree) == [line]
+    assert problems_of(tree) == [line]
     tree["workloads"]["server-stable"]["model"]["canary"] = _CANARY
     tree["workloads"]["server-stable"]["replicas"] = 4
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_gateway_knows_the_protocol_of_grpc() -> None:

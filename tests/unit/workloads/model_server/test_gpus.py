@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 
 _FLAG = "--per_process_gpu_memory_fraction="
@@ -81,8 +81,8 @@ _OF = "pods that share a GPU of node group shared would reserve"
     ids=["replicas", "autoscaled", "two servers", "defaults", "halves", "one and two", "more than one GPU"],
 )
 def test_servers_on_one_gpu_reserve_no_more_than_all_of_it(servers: dict[str, Any], lines: list[str]) -> None:
-    assert faults_of(_tree(_sliced(4), **servers)) == lines
+    assert problems_of(_tree(_sliced(4), **servers)) == lines
 
 
 def test_on_gpus_of_their_own_there_is_no_sum() -> None:
-    assert faults_of(_tree(None, a=_server(replicas=2, gpuMemoryFraction=0.9))) == []
+    assert problems_of(_tree(None, a=_server(replicas=2, gpuMemoryFraction=0.9))) == []

@@ -13,7 +13,7 @@ from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
 from stack import team_settings
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of
 from tests.support.workload_stacks import OWN, PLATFORM, Project
@@ -89,7 +89,7 @@ def test_job_and_server_agree_on_the_folder() -> None:
     ],
 )
 def test_a_job_without_models_to_serve_is_refused(tree: dict[str, Any], told: str) -> None:
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.removeprefix("tensorplane:workloads.digits-server.model.from: ").startswith(told)
 
 
@@ -97,13 +97,13 @@ def test_a_job_that_keeps_no_model_is_refused() -> None:
     tree = _tree()
     del tree["workloads"]["digits"]["model"]
     told = "digits keeps no model; set workloads.digits.model"
-    assert faults_of(tree) == [f"tensorplane:workloads.digits-server.model.from: {told}"]
+    assert problems_of(tree) == [f"tensorplane:workloads.digits-server.model.from: {told}"]
 
 
 def test_a_server_of_another_jobs_models_is_named() -> None:
     job = dev()["workloads"]["digits"]
     second = {**job, "model": {"volume": "models", "path": "second"}, "onSuccess": {"publish": "digits-server"}}
-    (line,) = faults_of(_tree(second=second, other={**TAKEN, "model": {"from": "second"}}))
+    (line,) = problems_of(_tree(second=second, other={**TAKEN, "model": {"from": "second"}}))
     told = "second publishes to digits-server, which serves what digits publishes; name digits"
     assert line == f"tensorplane:workloads.other.model.from: {told}"
 
@@ -111,13 +111,13 @@ def test_a_server_of_another_jobs_models_is_named() -> None:
 def test_faults_of_the_job_are_told_once() -> None:
     tree = _tree()
     tree["workloads"]["digits"]["model"]["volume"] = "modls"
-    assert [line.split(": ")[0] for line in faults_of(tree)] == ["tensorplane:workloads.digits.model.volume"]
+    assert [line.split(": ")[0] for line in problems_of(tree)] == ["tensorplane:workloads.digits.model.volume"]
 
 
 def test_a_server_that_may_not_mount_the_jobs_volume_is_refused_where_it_names_the_job() -> None:
     tree = _tree()
     tree["volumes"]["models"] |= {"readers": ["other"], "writers": ["digits"]}
-    assert any(line.startswith("tensorplane:workloads.digits-server.model.from: volume") for line in faults_of(tree))
+    assert any(line.startswith("tensorplane:workloads.digits-server.model.from: volume") for line in problems_of(tree))
 
 
 def test_workload_stacks_and_persons_find_the_folder_without_the_job(

@@ -10,7 +10,7 @@ import stack
 from cli.commands.notebook import command as notebook_command
 from components.base.settings import Settings
 from core.errors import UserError
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 
 IMAGE = "registry.example/lab:1"
@@ -77,7 +77,7 @@ def test_an_update_declares_it_and_starts_nothing() -> None:
 def test_what_cannot_work_is_refused(notebook: dict[str, Any], faults: list[str]) -> None:
     settings = tree(**notebook)
     settings["workloads"]["desk"] = {k: v for k, v in settings["workloads"]["desk"].items() if v is not None}
-    found = [line.removeprefix("tensorplane:workloads.desk.") for line in faults_of(settings)]
+    found = [line.removeprefix("tensorplane:workloads.desk.") for line in problems_of(settings)]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -85,7 +85,7 @@ def test_what_cannot_work_is_refused(notebook: dict[str, Any], faults: list[str]
 def test_in_a_queue_that_borrows_it_needs_no_checkpoints() -> None:
     settings = tree()
     settings["queues"]["training"]["mayBorrow"] = {"cpu": 1}
-    assert [line for line in faults_of(settings) if "checkpoints" in line and "desk" in line] == []
+    assert [line for line in problems_of(settings) if "checkpoints" in line and "desk" in line] == []
 
 
 def test_encrypted_settings_are_refused_because_nobody_decrypts_them() -> None:

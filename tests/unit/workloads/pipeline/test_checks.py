@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 
 _RUN = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
 _JOB = {"command": ["train"], "image": "team/train:1", "strategy": {"kind": "single"}}
@@ -47,15 +47,15 @@ _JOIN: dict[str, Any] = {
 _AT = "tensorplane:workloads.photos.stages"
 
 
-def _faults(stage: str, **changes: Any) -> list[str]:
+def _problems(stage: str, **changes: Any) -> list[str]:
     tree = copy.deepcopy(_TREE)
     stages = tree["workloads"]["photos"]["stages"]
     stages[stage] = {key: value for key, value in {**stages[stage], **changes}.items() if value is not None}
-    return faults_of(tree)
+    return problems_of(tree)
 
 
 def test_a_pipeline_that_works_has_no_faults() -> None:
-    assert faults_of(_TREE) == []
+    assert problems_of(_TREE) == []
 
 
 @pytest.mark.parametrize(
@@ -282,14 +282,14 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
     ],
 )
 def test_a_fault_is_one_line_that_says_what_to_change(stage: str, changes: dict[str, Any], line: str) -> None:
-    assert _faults(stage, **changes) == [f"{_AT}.{line}"]
+    assert _problems(stage, **changes) == [f"{_AT}.{line}"]
 
 
 def test_a_stage_whose_queue_has_no_quota_of_its_gpus_is_refused() -> None:
     tree = copy.deepcopy(_TREE)
     tree["nodeGroups"]["new"] = {"accelerator": "l4", "perNode": 1, "min": 1, "max": 1}
     tree["workloads"]["photos"]["stages"]["train"]["accelerator"] = "l4"
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     asked = "1 train pod of 1 GPU, 1.06 CPUs, 2.15625 GiB would never start"
     assert line == f"{_AT}.train.queue: {asked}: queue research has t4, but no l4 for them; use another queue"
 
@@ -297,7 +297,7 @@ def test_a_stage_whose_queue_has_no_quota_of_its_gpus_is_refused() -> None:
 def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None:
     tree = copy.deepcopy(_TREE)
     tree["volumes"]["data"]["writers"] = ["other"]
-    lines = faults_of(tree)
+    lines = problems_of(tree)
     for account in ("photos", "photos-steps"):
         reason = f"volume data does not allow {account} to mount it; add it to the volume's writers"
         (line,) = (line for line in lines if line.startswith(f"{_AT}.prepare.inputs.photos.dataset: {reason}"))
@@ -310,7 +310,7 @@ def test_a_workload_with_the_name_of_the_agent_is_refused() -> None:
     stage = {**_RUN, "inputs": {"photos": "raw"}, "output": "unused"}
     tree["datasets"]["unused"] = {"volume": "data"}
     tree["workloads"]["photos-steps"] = {"kind": "pipeline", "stages": {"only": stage}}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert (
         line == "tensorplane:workloads.photos-steps: is also the name of the agent of pipeline photos; use another name"
     )
@@ -333,13 +333,13 @@ _JOB_ON_GPUS = {**_JOB, "strategy": {"kind": "multiWorkerMirrored", "workers": 2
 )
 def test_one_parameter_moves_a_job_to_gpus(accelerator: str, resources: dict[str, Any], lines: list[str]) -> None:
     job = {**_JOB_ON_GPUS, "resources": resources}
-    found = _faults("train", command=None, image=None, queue=None, accelerator=accelerator, job=job)
+    found = _problems("train", command=None, image=None, queue=None, accelerator=accelerator, job=job)
     assert found == [f"{_AT}.{line}" for line in lines]
 
 
 def test_the_gpus_of_a_job_count_in_its_queue() -> None:
     job = {**_JOB_ON_GPUS, "strategy": {"kind": "multiWorkerMirrored", "workers": 3}}
-    (line,) = _faults("train", command=None, image=None, queue=None, accelerator="t4", job=job)
+    (line,) = _problems("train", command=None, image=None, queue=None, accelerator="t4", job=job)
     assert line.startswith(f"{_AT}.train.job.queue: 3 worker pods of 1 GPU")
 
 
@@ -348,7 +348,7 @@ def test_a_jobs_volume_lets_in_the_pipelines_account() -> None:
     tree["volumes"]["data"]["writers"] = ["photos", "photos-steps"]
     stages = tree["workloads"]["photos"]["stages"]
     stages["train"] = {"job": {**_JOB, "volumes": {"data": "/data"}}, "inputs": {"photos": "raw"}, "output": "model"}
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
@@ -358,7 +358,7 @@ def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
         "queue": "research",
         "resources": {"gpus": 1},
     }
-    assert _faults("train", command=None, image=None, accelerator=None, queue=None, job=job) == []
+    assert _problems("train", command=None, image=None, accelerator=None, queue=None, job=job) == []
 
 
 @pytest.mark.parametrize(
@@ -366,14 +366,14 @@ def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
 )
 def test_no_volume_of_a_job_hides_a_folder_of_its_stage(path: str, of: str | None) -> None:
     job = {**_JOB_ON_GPUS, "resources": {"gpus": 1}, "volumes": {"data": path}}
-    found = _faults("train", command=None, image=None, queue=None, accelerator=None, job=job)
+    found = _problems("train", command=None, image=None, queue=None, accelerator=None, job=job)
     reason = f"{path} overlaps {of}, another folder of the stage; use one apart from it"
     assert found == ([f"{_AT}.train.job.volumes.data: {reason}"] if of else [])
 
 
 @pytest.mark.parametrize(("count", "refused"), [(3, False), (4, True)])
 def test_a_stage_fits_into_a_variable_of_its_pods(count: int, refused: bool) -> None:
-    found = _faults("prepare", params={f"TEXT_{number}": "ü" * 6_000 for number in range(count)})
+    found = _problems("prepare", params={f"TEXT_{number}": "ü" * 6_000 for number in range(count)})
     reason = "command and params have 144,076 bytes in JSON, more than the 114,687 of a stage"
     assert found == ([f"{_AT}.prepare.params: {reason}; move large values to `files`"] if refused else [])
 
@@ -383,13 +383,13 @@ def test_no_stage_has_the_name_of_a_step(name: str) -> None:
     tree = copy.deepcopy(_TREE)
     stages = tree["workloads"]["photos"]["stages"]
     stages[name] = stages.pop("train")
-    assert faults_of(tree) == [f"{_AT}.{name}: is also the name of a step of the pipeline; use another name"]
+    assert problems_of(tree) == [f"{_AT}.{name}: is also the name of a step of the pipeline; use another name"]
 
 
 def test_names_are_short_enough_for_those_of_runs() -> None:
     tree = copy.deepcopy(_TREE)
     name = "photos-of-all-cats-and-all-dogs-of-this-town-22"
     tree["workloads"] = {name: tree["workloads"]["photos"]}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     reason = "the name has 47 characters; shorten it to 46, so that its runs' names stay valid"
     assert line == f"tensorplane:workloads.{name}: {reason}"

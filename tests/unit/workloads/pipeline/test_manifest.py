@@ -37,7 +37,7 @@ _SETTINGS: dict[str, Any] = {
 _VOLUME = Mountable("data", one_node=True)
 
 
-def _facts(**changes: Any) -> PipelineContext:
+def _context(**changes: Any) -> PipelineContext:
     stored = {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in ("raw", "prepared", "model")}
     stages = {
         "prepare": StageContext("team/prepare:1", queue_labels={QUEUE_LABEL: "research"}, files={"a.py": b"1"}),
@@ -48,7 +48,7 @@ def _facts(**changes: Any) -> PipelineContext:
 
 
 def _made(settings: dict[str, Any] = _SETTINGS, facts: PipelineContext | None = None) -> dict[str, Any]:
-    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": settings}), facts or _facts())
+    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": settings}), facts or _context())
 
 
 def _templates(**changes: Any) -> dict[str, Any]:
@@ -130,9 +130,11 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
 def test_params_name_each_other_and_the_model_that_a_program_asks() -> None:
     params = {"DATA": "$(ROOT)/x", "ROOT": "/in", "ASKED": "$(MODEL_URL):predict"}
     server = Server("digits", "digits", "http://digits:8501/v1/models/digits")
-    stages = {**_facts().stages, "train": StageContext("team/train:1", server=server)}
+    stages = {**_context().stages, "train": StageContext("team/train:1", server=server)}
     settings = {"train": {**_SETTINGS["train"], "params": params, "server": "digits"}}
-    program, _ = _templates(settings=settings, facts=_facts(stages=stages))["train-work"]["containerSet"]["containers"]
+    program, _ = _templates(settings=settings, facts=_context(stages=stages))["train-work"]["containerSet"][
+        "containers"
+    ]
     names = [one["name"] for one in program["env"]]
     assert names.index("ROOT") < names.index("DATA")
     assert names.index("MODEL_URL") < names.index("ASKED")
@@ -232,11 +234,11 @@ def test_what_does_not_decide_results_makes_no_other_run(key: str, value: Any, s
 
 
 def test_code_and_images_decide_and_the_library_does_not() -> None:
-    stages = _facts().stages
+    stages = _context().stages
     others: list[dict[str, Any]] = [{"files": {"a.py": b"2"}}, {"image": "team/prepare:2"}]
-    changed = [_facts(stages={**stages, "prepare": replace(stages["prepare"], **one)}) for one in others]
+    changed = [_context(stages={**stages, "prepare": replace(stages["prepare"], **one)}) for one in others]
     assert len({_decisive(), *(_decisive(facts=one) for one in changed)}) == 3
-    assert _decisive(facts=_facts(library=bundle("photos-runtime", {"x.py": b"new"}))) == _decisive()
+    assert _decisive(facts=_context(library=bundle("photos-runtime", {"x.py": b"new"}))) == _decisive()
 
 
 def _with_job(**more: Any) -> dict[str, Any]:
@@ -251,7 +253,7 @@ def _with_job(**more: Any) -> dict[str, Any]:
         account="photos",
     )
     stage = {"job": settings.model_dump(exclude_unset=True), "inputs": {"photos": "prepared"}, "output": "model"}
-    facts = _facts(stages={**_facts().stages, "train": StageContext("team/train:1", job=job)})
+    facts = _context(stages={**_context().stages, "train": StageContext("team/train:1", job=job)})
     return _templates(settings={**_SETTINGS, "train": stage}, facts=facts)
 
 
@@ -329,16 +331,16 @@ def _with_server(
 ) -> dict[str, Any]:
     known = Server("classifier", "digits", "http://classifier:8501/v1/models/digits", volume, "served/digits", **server)
     stages = {
-        **_facts().stages,
+        **_context().stages,
         "serve": StageContext("", server=known),
         "infer": StageContext("team/infer:1", server=known),
     }
     names = ("raw", "prepared", "model", "live", "answers")
     stored = datasets or {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in names}
-    return _templates(settings={**_SETTINGS, **_LIVE}, facts=_facts(stages=stages, datasets=stored))
+    return _templates(settings={**_SETTINGS, **_LIVE}, facts=_context(stages=stages, datasets=stored))
 
 
-def _described(template: dict[str, Any]) -> dict[str, Any]:
+def _spec(template: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(template["metadata"]["annotations"][STAGE])
     return found
 
@@ -370,7 +372,7 @@ def test_models_on_another_volume_are_mounted_too() -> None:
 
 def test_what_the_server_has_decides_whether_a_model_is_published_again() -> None:
     templates = _with_server()
-    assert [_described(templates[stage])["cache"] for stage in ("serve", "prepare")] == [False, True]
+    assert [_spec(templates[stage])["cache"] for stage in ("serve", "prepare")] == [False, True]
 
 
 def test_a_program_that_asks_a_server_has_its_address() -> None:
@@ -379,9 +381,9 @@ def test_a_program_that_asks_a_server_has_its_address() -> None:
 
 
 def test_code_too_large_for_one_config_map_is_unpacked() -> None:
-    stages = _facts().stages
+    stages = _context().stages
     large = replace(stages["prepare"], files={f"{number}.bin": b"x" * 600_000 for number in range(3)})
-    work = _templates(facts=_facts(stages={**stages, "prepare": large}))["prepare-work"]
+    work = _templates(facts=_context(stages={**stages, "prepare": large}))["prepare-work"]
     (unpack,) = work["initContainers"]
     assert unpack["name"] == "unpack"
 

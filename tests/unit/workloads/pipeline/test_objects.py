@@ -10,7 +10,7 @@ import pytest
 
 import stack
 from components.base.settings import Settings
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendering import Render
 from workloads.rules import pipeline_objects
 
@@ -86,7 +86,7 @@ def test_objects_that_the_engine_would_take_only_once_are_refused(
     render: Render, workloads: dict[str, Any], line: str
 ) -> None:
     tree = _tree(workloads)
-    assert faults_of(tree) == [f"{_AT}.{line}"]
+    assert problems_of(tree) == [f"{_AT}.{line}"]
     with mock.patch.object(pipeline_objects, "find_problems", lambda _: ()):
         urns = render(lambda: stack.build(stack.load(Settings(tree)))).urns
     assert len(urns) > len({*urns})
@@ -94,7 +94,7 @@ def test_objects_that_the_engine_would_take_only_once_are_refused(
 
 def test_a_server_with_the_name_of_an_executor_is_refused() -> None:
     line = f"{_AT}.p-executor: is also the name of the executor of pipeline p; use another name"
-    assert faults_of(_tree({"p": _PLAIN, "p-executor": _SERVER})) == [line]
+    assert problems_of(_tree({"p": _PLAIN, "p-executor": _SERVER})) == [line]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,6 @@ def test_a_server_with_the_name_of_an_executor_is_refused() -> None:
 )
 def test_names_that_only_look_alike_are_allowed(render: Render, workloads: dict[str, Any]) -> None:
     tree = _tree(workloads)
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
     urns = render(lambda: stack.build(stack.load(Settings(tree)))).urns
     assert len(urns) == len({*urns})

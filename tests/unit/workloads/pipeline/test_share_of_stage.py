@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 
 _QUEUE = {"gpus": {"t4": 1}, "mayBorrow": {"t4": 1}}
 _TREE: dict[str, Any] = {
@@ -32,10 +32,10 @@ _TREE: dict[str, Any] = {
 
 
 def test_a_stage_with_more_cores_than_come_with_its_guaranteed_gpu_is_refused() -> None:
-    assert faults_of(_TREE) == []
+    assert problems_of(_TREE) == []
     tree = copy.deepcopy(_TREE)
     # With the container that keeps its results.
     tree["workloads"]["photos"]["stages"]["train"]["resources"]["cpus"] = 3.95
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     at = "tensorplane:workloads.photos.stages.train.resources.cpus"
     assert line.startswith(f"{at}: train pods request 4.01 cores, but 1 GPU of t4 comes with 4,")

@@ -22,14 +22,14 @@ _STAGE = {"command": ["./program"], "inputs": {"texts": "raw"}, "output": "made"
 _SETTINGS = PipelineSettings.model_validate({"stages": {"train": _STAGE}})
 
 
-def _facts(files: dict[str, bytes]) -> PipelineContext:
+def _context(files: dict[str, bytes]) -> PipelineContext:
     stored = {name: Stored(Mountable("data"), f"datasets/{name}", {}) for name in ("raw", "made")}
     stages = {"train": StageContext("team/rust:1", files=files)}
     return PipelineContext("texts", "vision", stages, stored, "python:3", bundle("texts-runtime", sources.steps()), {})
 
 
 def _work(files: dict[str, bytes]) -> dict[str, Any]:
-    made = pipeline_manifest.template(_SETTINGS, _facts(files))
+    made = pipeline_manifest.template(_SETTINGS, _context(files))
     (found,) = (one for one in made["spec"]["templates"] if one["name"] == "train-work")
     return dict(found)
 
@@ -40,12 +40,12 @@ def test_they_are_unpacked_by_the_library_in_an_image_with_python(tmp_path: Path
     assert init["image"] == "python:3"
     volumes = {one["name"]: one for one in work["volumes"]}
     mounted = {one["mountPath"]: volumes[one["name"]] for one in init["volumeMounts"]}
-    assert mounted[pod.LIBRARY]["configMap"]["name"] == _facts(_LARGE).library.name
+    assert mounted[pod.LIBRARY]["configMap"]["name"] == _context(_LARGE).library.name
     place = {at: Path(f"{tmp_path}{at}") for at in mounted}
     for folder in place.values():
         folder.mkdir(parents=True, exist_ok=True)
     (place[pod.LIBRARY] / pod.ARCHIVE).write_bytes(sources.steps()[pod.ARCHIVE])
-    for part in pipeline_manifest.code(_SETTINGS, _facts(_LARGE)):
+    for part in pipeline_manifest.code(_SETTINGS, _context(_LARGE)):
         for path, content in part.content.items():
             (place[f"{pod.APP}-parts"] / path).write_bytes(content)
     python, *arguments = init["command"]

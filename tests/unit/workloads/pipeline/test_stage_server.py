@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 
 _RUN = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
 _TREE: dict[str, Any] = {
@@ -34,20 +34,20 @@ _TREE: dict[str, Any] = {
 _AT = "tensorplane:workloads.photos.stages"
 
 
-def _faults(stage: str, **changes: Any) -> list[str]:
+def _problems(stage: str, **changes: Any) -> list[str]:
     tree = copy.deepcopy(_TREE)
     tree["workloads"]["photos"]["stages"][stage] |= changes
-    return faults_of(tree)
+    return problems_of(tree)
 
 
-def _faults_with(**server: Any) -> list[str]:
+def _problems_with(**server: Any) -> list[str]:
     tree = copy.deepcopy(_TREE)
     tree["workloads"]["classifier"] |= server
-    return faults_of(tree)
+    return problems_of(tree)
 
 
 def test_a_pipeline_that_ends_in_a_server_has_no_faults() -> None:
-    assert faults_of(_TREE) == []
+    assert problems_of(_TREE) == []
 
 
 @pytest.mark.parametrize(
@@ -91,30 +91,30 @@ def test_a_pipeline_that_ends_in_a_server_has_no_faults() -> None:
     ],
 )
 def test_a_fault_is_one_line_that_says_what_to_change(stage: str, changes: dict[str, Any], line: str) -> None:
-    assert _faults(stage, **changes) == [f"{_AT}.{line}"]
+    assert _problems(stage, **changes) == [f"{_AT}.{line}"]
 
 
 def test_a_stage_without_a_server_may_have_a_model_url_of_its_own() -> None:
-    assert _faults("train", params={"MODEL_URL": "http://mine"}) == []
+    assert _problems("train", params={"MODEL_URL": "http://mine"}) == []
 
 
 def test_a_server_that_does_not_let_the_pipeline_in_is_refused() -> None:
     line = "tensorplane:workloads.classifier.clients: does not let in pipeline photos; add {workload: photos}"
-    assert _faults_with(clients=[{"namespace": "web"}]) == [line]
-    assert _faults_with(clients=[{"workload": "photos"}]) == []
+    assert _problems_with(clients=[{"namespace": "web"}]) == [line]
+    assert _problems_with(clients=[{"workload": "photos"}]) == []
 
 
 @pytest.mark.parametrize("key", ["pin", "versions"])
 def test_a_server_that_serves_other_versions_only_is_refused(key: str) -> None:
     model = {"volume": "data", "path": "served/photos", key: 3 if key == "pin" else {"specific": [3]}}
     reason = f"classifier serves only the versions that its {key} names, so the stage would wait for ever"
-    assert _faults_with(model=model) == [f"{_AT}.serve.publish: {reason}; remove {key} there"]
+    assert _problems_with(model=model) == [f"{_AT}.serve.publish: {reason}; remove {key} there"]
 
 
 def test_nothing_is_published_to_a_model_from_elsewhere() -> None:
     model = {"uri": "https://models.example/photos.tar.gz", "fetch": {"sha256": "0" * 64}}
     reason = "classifier serves a model from a URI, to which nothing can be published"
-    lines = _faults_with(model=model)
+    lines = _problems_with(model=model)
     assert lines == [f"{_AT}.serve.publish: {reason}; give its model a volume and a path"]
 
 
@@ -125,4 +125,4 @@ def test_the_servers_volume_must_let_the_pipeline_write() -> None:
     tree["volumes"]["models"]["writers"] = ["train"]
     tree["workloads"]["classifier"]["model"]["volume"] = "models"
     reason = "volume models does not allow photos to mount it; add it to the volume's writers"
-    assert f"{_AT}.serve.publish: {reason}" in faults_of(tree)
+    assert f"{_AT}.serve.publish: {reason}" in problems_of(tree)

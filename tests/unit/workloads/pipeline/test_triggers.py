@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.triggers.spec import TriggerSpec
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 
@@ -96,7 +96,7 @@ def test_the_agent_mounts_the_volumes_of_outputs_whose_makers_it_looks_for() -> 
     mounts = {one["mountPath"]: one for one in container["volumeMounts"]}
     assert mounts["/volumes/results"]["readOnly"]
     tree["volumes"]["results"]["writers"] = ["photos", "photos-steps"]
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith("tensorplane:workloads.photos.triggers: volume results does not allow photos-triggers to")
 
 
@@ -151,7 +151,7 @@ def test_without_triggers_there_is_no_agent() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(trigger: dict[str, Any], faults: list[str]) -> None:
-    found = faults_of(_tree(new=trigger))
+    found = problems_of(_tree(new=trigger))
     lines = [line.removeprefix("tensorplane:workloads.photos.triggers.new").lstrip(".: ") for line in found]
     assert len(lines) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(lines, faults, strict=True)), lines
@@ -165,16 +165,16 @@ def test_windows_of_a_recorder_can_be_counted() -> None:
         "dataset": "raw",
         "image": "team/recorder:1",
     }
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_volume_with_readers_must_list_the_agent() -> None:
     tree = _tree(new={})
     tree["volumes"]["more"]["writers"] = ["photos", "photos-steps"]
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith("tensorplane:workloads.photos.triggers: volume more does not allow photos-triggers to mount")
     tree["volumes"]["more"]["readers"] = ["photos-triggers"]
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_a_workload_with_the_name_of_the_agent_is_refused() -> None:
@@ -182,5 +182,5 @@ def test_a_workload_with_the_name_of_the_agent_is_refused() -> None:
     tree["datasets"]["unused"] = {"volume": "data"}
     stage = {**_STAGE, "inputs": {"photos": "raw"}, "output": "unused"}
     tree["workloads"]["photos-triggers"] = {"kind": "pipeline", "stages": {"only": stage}}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert line.startswith("tensorplane:workloads.photos-triggers: is also the name of the triggers of pipeline photos")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from workloads.pods import sources
 from workloads.pods.files import of_script
 
@@ -17,49 +17,49 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def faults_of_files(files: dict[str, str]) -> list[str]:
+def problems_of_files(files: dict[str, str]) -> list[str]:
     """The faults of a job with these files, without its path."""
     tree = dev()
     tree["workloads"]["digits"]["files"] = files
-    return [line.removeprefix("tensorplane:workloads.digits.") for line in faults_of(tree)]
+    return [line.removeprefix("tensorplane:workloads.digits.") for line in problems_of(tree)]
 
 
 class TestFiles:
     """Sources of `files` are looked up before anything is built."""
 
     def test_missing(self) -> None:
-        assert faults_of_files({"train.py": "examples/digits/trian.py"}) == [
+        assert problems_of_files({"train.py": "examples/digits/trian.py"}) == [
             "files.train.py: examples/digits/trian.py: no such file; correct the path, which is relative to the "
             "project (did you mean train.py?)"
         ]
 
     def test_missing_package(self) -> None:
-        assert faults_of_files({"x.csv": "package:sklaern/x.csv"}) == [
+        assert problems_of_files({"x.csv": "package:sklaern/x.csv"}) == [
             "files.x.csv: package:sklaern/x.csv: no Python package 'sklaern' is installed"
         ]
 
     def test_missing_inside_a_package(self) -> None:
-        assert faults_of_files({"x.csv": "package:sklearn/datasets/data/digit.csv.gz"}) == [
+        assert problems_of_files({"x.csv": "package:sklearn/datasets/data/digit.csv.gz"}) == [
             "files.x.csv: package:sklearn/datasets/data/digit.csv.gz: no such file; correct the path, which is "
             "relative to the project (did you mean digits.csv.gz?)"
         ]
 
     def test_outside_the_project(self) -> None:
         need = "use a file of the project (examples/digits/train.py) or of a Python package (package:NAME/data.csv)"
-        assert faults_of_files({"x": "/etc/passwd"}) == [f"files.x: invalid value '/etc/passwd'; {need}"]
-        assert faults_of_files({"x": "../x"}) == [f"files.x: invalid value '../x'; {need}"]
+        assert problems_of_files({"x": "/etc/passwd"}) == [f"files.x: invalid value '/etc/passwd'; {need}"]
+        assert problems_of_files({"x": "../x"}) == [f"files.x: invalid value '../x'; {need}"]
 
     def test_a_file_inside_a_file(self) -> None:
         train = "examples/digits/train.py"
-        assert faults_of_files({"a": train, "a/b": train}) == [
+        assert problems_of_files({"a": train, "a/b": train}) == [
             "files.a/b: 'a' is a file, so nothing can be inside it; use another path"
         ]
 
     def test_too_much(self, project: Path) -> None:
         (project / "fits").write_bytes(bytes(16 * 1024 * 1024))
         (project / "one").write_bytes(b"1")
-        assert faults_of_files({"train.py": "fits"}) == []
-        assert faults_of_files({"train.py": "fits", "one": "one"}) == [
+        assert problems_of_files({"train.py": "fits"}) == []
+        assert problems_of_files({"train.py": "fits", "one": "one"}) == [
             "files: the files have 16,777,217 bytes, more than the 16,777,216 that go into ConfigMaps (largest: "
             "train.py); put data on a volume or into the image"
         ]
@@ -78,12 +78,12 @@ class TestFolders:
     def test_files_of_a_folder(self, folder: Path) -> None:
         assert sources.read({"src": "mine"}) == {"src/inner/data.py": b"inner/data.py", "src/train.py": b"train.py"}
         assert set(sources.read({".": "mine"})) == {"inner/data.py", "train.py"}
-        assert faults_of_files({".": "mine"}) == []
+        assert problems_of_files({".": "mine"}) == []
 
     def test_without_files(self, project: Path) -> None:
         (project / "mine" / "__pycache__").mkdir(parents=True)
         need = "the folder has no files; hidden files and caches do not count"
-        assert faults_of_files({"src": "mine", "train.py": "mine"})[0] == f"files.src: mine: {need}"
+        assert problems_of_files({"src": "mine", "train.py": "mine"})[0] == f"files.src: mine: {need}"
 
     def test_links(self, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
         elsewhere = tmp_path_factory.mktemp("elsewhere") / "secret"
@@ -91,28 +91,28 @@ class TestFolders:
         (folder / "same.py").symlink_to("train.py")
         assert sources.read({".": "mine"})["same.py"] == b"train.py"
         (folder / "link").symlink_to(elsewhere)
-        assert faults_of_files({".": "mine"})[0] == (
+        assert problems_of_files({".": "mine"})[0] == (
             "files..: mine: link is a symlink to a file outside the project; copy the file"
         )
         (folder / "link").unlink()
         (folder / "link").symlink_to("inner")
-        assert faults_of_files({".": "mine"})[0].endswith(
+        assert problems_of_files({".": "mine"})[0].endswith(
             "link is a symlink to a folder; name the folder that it points to in `files`"
         )
         (folder / "link").unlink()
         (folder / "link").symlink_to("gone")
-        assert faults_of_files({".": "mine"})[0].endswith("link is a broken symlink or not a regular file; remove it")
+        assert problems_of_files({".": "mine"})[0].endswith("link is a broken symlink or not a regular file; remove it")
 
     def test_too_many_files(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sources, "MOST_FILES", 1)
         assert (
-            faults_of_files({".": "mine"})[0] == "files..: mine: the folder has more than 1 files; name a smaller one"
+            problems_of_files({".": "mine"})[0] == "files..: mine: the folder has more than 1 files; name a smaller one"
         )
 
     def test_one_path_twice(self, folder: Path) -> None:
         same = {".": "mine", "train.py": "mine/train.py"}
-        assert faults_of_files(same) == []
-        assert faults_of_files({**same, "train.py": "mine/inner/data.py"}) == [
+        assert problems_of_files(same) == []
+        assert problems_of_files({**same, "train.py": "mine/inner/data.py"}) == [
             "files.train.py: train.py is also in files..; rename or remove one of them"
         ]
 
@@ -126,7 +126,7 @@ class TestScript:
         del job["command"]
         job["files"] = {"digits.csv.gz": job["files"]["digits.csv.gz"]}
         job.update(settings)
-        return [line.removeprefix("tensorplane:workloads.digits.") for line in faults_of(tree)]
+        return [line.removeprefix("tensorplane:workloads.digits.") for line in problems_of(tree)]
 
     def test_its_folder_is_enough(self) -> None:
         assert self.of(script="examples/digits/train.py", args=["--fast"]) == []

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from components.volumes.backends.nfs import Nfs
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 
 
 def test_two_volumes_in_one_place() -> None:
@@ -13,7 +13,7 @@ def test_two_volumes_in_one_place() -> None:
     tree["volumes"]["data"] = {"sizeGib": 1}
     tree["workloads"]["digits"]["volumes"]["data"] = "/models"
     reason = "/models is already the mount path of volume models; use another path"
-    assert faults_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
+    assert problems_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
 
 
 def test_no_volume_is_mounted_inside_another() -> None:
@@ -21,16 +21,16 @@ def test_no_volume_is_mounted_inside_another() -> None:
     tree["volumes"]["data"] = {"sizeGib": 1}
     tree["workloads"]["digits"]["volumes"]["data"] = "/models/data"
     reason = "/models/data is inside /models, the mount path of volume models; use a path outside it, such as /data"
-    assert faults_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
+    assert problems_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
     tree["workloads"]["digits"]["volumes"]["data"] = "/models-data"
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_nothing_can_be_written_to_a_read_only_mount() -> None:
     tree = dev()
     tree["workloads"]["digits"]["volumes"] = {"models": {"path": "/models", "readOnly": True}}
     reason = "volume models is mounted read-only here, but must be writable; remove readOnly"
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         f"tensorplane:workloads.digits.model.volume: {reason}",
         f"tensorplane:workloads.digits.checkpoints.volume: {reason}",
     ]
@@ -43,7 +43,7 @@ def test_what_cannot_rename_takes_neither_checkpoints_nor_models(monkeypatch: py
     tree["volumes"]["models"]["backend"] = {"kind": "nfs", "server": "s", "folder": "/f"}
     reason = "volume models is on backend nfs, which cannot rename files; use a volume on "
     for key in ("model", "checkpoints"):
-        (line,) = [line for line in faults_of(tree) if f"digits.{key}." in line]
+        (line,) = [line for line in problems_of(tree) if f"digits.{key}." in line]
         assert line.startswith(f"tensorplane:workloads.digits.{key}.volume: {reason}")
         have = line.rpartition("use a volume on ")[2].split(", ")
         assert "storageClass" in have
@@ -54,6 +54,6 @@ def test_a_place_must_be_mounted() -> None:
     tree = dev()
     del tree["workloads"]["digits"]["checkpoints"]
     tree["workloads"]["digits"]["volumes"] = {}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.digits.model.volume: volume models is not mounted here; add it to `volumes`"
     ]

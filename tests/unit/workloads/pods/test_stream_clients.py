@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tensorplane.declared_streams import DeclaredStream
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 
 _STREAM: dict[str, Any] = {
@@ -230,7 +230,7 @@ def test_the_job_that_makes_topics_comes_after_what_looks_at_every_job() -> None
     ],
 )
 def test_what_cannot_be_is_one_line(tree: dict[str, Any], says: str) -> None:
-    assert faults_of(tree) == [f"tensorplane:{says}"]
+    assert problems_of(tree) == [f"tensorplane:{says}"]
 
 
 def test_the_program_hears_what_its_job_may_use() -> None:

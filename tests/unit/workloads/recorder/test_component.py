@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 
 _TABLE = {"columns": {"user": "int64"}}
@@ -106,7 +106,7 @@ def test_the_embedded_cluster_has_an_image_for_it() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(recorder: dict[str, Any], faults: list[str]) -> None:
-    found = [line.removeprefix("tensorplane:workloads.recorder.") for line in faults_of(tree(**recorder))]
+    found = [line.removeprefix("tensorplane:workloads.recorder.") for line in problems_of(tree(**recorder))]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -115,7 +115,7 @@ def test_a_group_of_a_job_is_refused() -> None:
     found = tree()
     job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3"]}
     found["workloads"]["another"] = {**job, "streams": {"events": {"group": "recorder"}}}
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     assert line.startswith("tensorplane:workloads.recorder.input.group: is recorder, which another uses too")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 
 _NFS = {"kind": "nfs", "server": "nas.example", "folder": "/data"}
 _AT = "tensorplane:workloads"
@@ -71,16 +71,16 @@ def _recorder(group: str, topic: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_dataset_with_two_writers_is_refused(workloads: dict[str, Any], line: str) -> None:
-    assert faults_of(_tree(**workloads)) == [f"{_AT}.{line}"]
+    assert problems_of(_tree(**workloads)) == [f"{_AT}.{line}"]
 
 
 def test_writers_of_two_branches_do_not_meet() -> None:
     recorder = _recorder("first", "clicks", branch="live")
-    assert faults_of(_tree(a=_pipeline(("x", "y")), clicks=recorder)) == []
+    assert problems_of(_tree(a=_pipeline(("x", "y")), clicks=recorder)) == []
 
 
 def _circle(first: Any, second: Any) -> list[str]:
-    return faults_of(_tree(a=_pipeline(("x", "y"), **first), b=_pipeline(("y", "x"), **second)))
+    return problems_of(_tree(a=_pipeline(("x", "y"), **first), b=_pipeline(("y", "x"), **second)))
 
 
 _FOR_EVER = "starts runs in an endless circle"
@@ -94,7 +94,7 @@ def test_pipelines_that_start_each_other_are_refused(second: dict[str, Any]) -> 
 
 def test_a_circle_of_three_is_told_once() -> None:
     three = {"a": ("x", "y"), "b": ("y", "z"), "c": ("z", "x")}
-    (line,) = faults_of(_tree(**{name: _pipeline(stage, new={}) for name, stage in three.items()}))
+    (line,) = problems_of(_tree(**{name: _pipeline(stage, new={}) for name, stage in three.items()}))
     assert line == f"{_AT}.a.triggers.new: {_FOR_EVER}, a -> b -> c -> a; {_REMEDY}"
 
 
@@ -116,12 +116,12 @@ def test_versions_of_several_outputs_count_together(versions: int, refused: bool
     one = _pipeline(("x", "y"), ("x", "z"), new={})
     other = _pipeline(("y", "x"), ("z", "raw"), several={"versions": versions})
     lines = [f"{_AT}.a.triggers.new: {_FOR_EVER}, a -> b -> a; {_REMEDY}"]
-    assert faults_of(_tree(a=one, b=other)) == (lines if refused else [])
+    assert problems_of(_tree(a=one, b=other)) == (lines if refused else [])
 
 
 def test_a_trigger_that_counts_other_datasets_makes_no_circle() -> None:
     two = _pipeline(("y", "x"), ("raw", "z"), some={"datasets": ["raw"]})
-    assert faults_of(_tree(a=_pipeline(("x", "y"), new={}), b=two)) == []
+    assert problems_of(_tree(a=_pipeline(("x", "y"), new={}), b=two)) == []
 
 
 @pytest.mark.parametrize(("versions", "refused"), [(2, True), (3, False)])
@@ -134,4 +134,4 @@ def test_pipelines_that_start_one_only_together_are_refused(versions: int, refus
         "c": _pipeline(("x", "z"), new={}),
     }
     lines = [f"{_AT}.a.triggers.both: starts runs without an end, together with b and c; {_REMEDY}"]
-    assert faults_of(_tree(**workloads)) == (lines if refused else [])
+    assert problems_of(_tree(**workloads)) == (lines if refused else [])

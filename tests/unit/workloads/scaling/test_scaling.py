@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import EKS, faults_of
+from tests.support.problems import EKS, problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.support.serving_schema import wrong
+from tests.support.serving_schema import find_problems
 
 _PROMETHEUS = {"prometheusUrl": "http://prometheus.monitoring.svc:9090"}
 _GATEWAY = 'sum(rate(traefik_service_requests_total{service=~"vision-server.*"}[1m]))'
@@ -35,7 +35,7 @@ def _tree(cluster: str = "existing", controllers: dict[str, Any] | None = None, 
 
 def _scaled_object(**scaling: Any) -> dict[str, Any]:
     made = rendered_tree(_tree(controllers=_PROMETHEUS, scaling=scaling)).one("ScaledObject")
-    assert wrong(made.inputs) == []
+    assert find_problems(made.inputs) == []
     spec: dict[str, Any] = made.inputs["spec"]
     return spec
 
@@ -138,7 +138,7 @@ def test_gpus_are_counted_at_the_most_pods() -> None:
     rendered = rendered_tree(tree)
     assert rendered.exports["gpus"] == 3
     tree["queues"] = {"research": {"gpus": {"t4": 1}}}
-    (line,) = faults_of(tree)
+    (line,) = problems_of(tree)
     assert "workloads without a queue use up to 4 (server 4), but the node groups have at most 4" in line
 
 
@@ -147,7 +147,7 @@ def test_servers_that_do_not_fit_at_their_most_name_the_limit() -> None:
     tree = _tree(scaling={"max": 3, "cpu": 70}, resources=resources)
     tree["workloads"]["other"] = {**tree["workloads"]["server"], "scaling": {"max": 2, "cpu": 70}}
     tree["nodeGroups"] = {"old": {"accelerator": "t4", "perNode": 1, "max": 4}}
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.server.scaling.max: servers server, other use 5 GPUs at once, but node groups old have "
         "at most 4; lower scaling.max, or raise max of a node group"
     ]
@@ -191,7 +191,7 @@ _LOADS = "cpu, requestsPerSecond, latencyMilliseconds, queueMilliseconds"
 )
 def test_scaling_that_cannot_work_is_refused(server: dict[str, Any], lines: list[str]) -> None:
     prefix = "tensorplane:workloads.server"
-    found = sorted(line.removeprefix(prefix) for line in faults_of(_tree(controllers=_PROMETHEUS, **server)))
+    found = sorted(line.removeprefix(prefix) for line in problems_of(_tree(controllers=_PROMETHEUS, **server)))
     assert len(found) == len(lines), found
     assert all(line.startswith(start) for line, start in zip(found, lines, strict=True)), found
 
@@ -203,12 +203,12 @@ def test_an_image_that_reads_streams_scales_by_metrics_of_its_clients() -> None:
     tree["streams"] = {
         "events": {"broker": {"kind": "strimzi", "cluster": "kafka"}, "topics": {"a": {}}, "groups": {"ranker": {}}}
     }
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.server.scaling.requestsPerSecond: requires TensorFlow Serving's metrics, which an image "
         "that reads streams does not have; scale on cpu"
     ]
     tree["workloads"]["server"]["scaling"] = {**scaling, "requestsQuery": _GATEWAY}
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize("load", [{"cpu": 70}, {"requestsPerSecond": 5}, {"latencyMilliseconds": 20}])
@@ -218,7 +218,7 @@ def test_the_embedded_cluster_scales_by_every_load(load: dict[str, Any]) -> None
         "cluster": {"kind": "embedded"},
         "volumes": {"models": {"sizeGib": 1}},
     }
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_the_stack_installs_prometheus_where_no_other_one_is_named() -> None:
@@ -239,7 +239,7 @@ def _let_in(rendered: Rendered) -> Any:
 
 def test_the_stacks_prometheus_finds_no_service_monitors() -> None:
     tree = _tree(controllers={"servingMetrics": "serviceMonitor"}, scaling={"max": 3, "latencyMilliseconds": 20})
-    assert faults_of(tree) == [
+    assert problems_of(tree) == [
         "tensorplane:workloads.server.scaling.latencyMilliseconds: requires a Prometheus server with the metrics, but "
         "that of the stack does not find ServiceMonitors; set controllers.prometheusUrl, remove "
         "controllers.servingMetrics, or scale on cpu"
@@ -248,5 +248,5 @@ def test_the_stacks_prometheus_finds_no_service_monitors() -> None:
 
 @pytest.mark.parametrize("url", ["prometheus:9090", "http://", "https://user:secret@prometheus"])
 def test_a_prometheus_url_has_a_scheme_and_no_password(url: str) -> None:
-    (line,) = faults_of(_tree(controllers={"prometheusUrl": url}))
+    (line,) = problems_of(_tree(controllers={"prometheusUrl": url}))
     assert "use a URL without a password, such as http://prometheus-operated.monitoring.svc:9090" in line

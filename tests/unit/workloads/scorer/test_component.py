@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
-from tests.support.serving_schema import wrong
+from tests.support.serving_schema import find_problems
 
 _STRIMZI = {"kind": "strimzi", "cluster": "kafka"}
 _IMAGE = "registry.example/scorer:1"
@@ -144,7 +144,7 @@ def test_the_embedded_cluster_has_an_image_for_it() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(scorer: dict[str, Any], faults: list[str]) -> None:
-    found = [line.removeprefix("tensorplane:workloads.scorer.") for line in faults_of(tree(**scorer))]
+    found = [line.removeprefix("tensorplane:workloads.scorer.") for line in problems_of(tree(**scorer))]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -152,27 +152,27 @@ def test_what_cannot_work_is_refused(scorer: dict[str, Any], faults: list[str]) 
 def test_elsewhere_than_on_the_embedded_cluster_it_names_its_image() -> None:
     found = tree()
     del found["workloads"]["scorer"]["image"]
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     start = "tensorplane:workloads.scorer.image: missing, but the default TensorFlow image has no client of Kafka"
     assert line.startswith(start)
 
 
 def test_a_server_with_clients_must_let_it_in() -> None:
     found = tree(serving={"clients": [{"namespace": "shop"}]})
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     assert line == "tensorplane:workloads.ranker.clients: does not let in scorer scorer; add {workload: scorer}"
     found["workloads"]["ranker"]["clients"].append({"workload": "scorer"})
-    assert faults_of(found) == []
+    assert problems_of(found) == []
 
 
 def test_a_group_of_two_workloads_is_refused() -> None:
     found = tree()
     found["workloads"]["another"] = {**found["workloads"]["scorer"]}
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     assert line.startswith("tensorplane:workloads.scorer.input.group: is scorer, which another uses too")
     job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3"]}
     found["workloads"]["another"] = {**job, "streams": {"events": {"group": "scorer"}}}
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     assert line.startswith("tensorplane:workloads.scorer.input.group: is scorer, which another uses too")
 
 
@@ -185,14 +185,14 @@ def test_scorers_whose_results_have_the_same_keys_in_one_topic_are_refused(strea
     found["streams"]["others"] = {**events, "broker": elsewhere}
     second = {**found["workloads"]["scorer"], "input": {"stream": stream, "topic": "clicks", "group": "second"}}
     found["workloads"]["second"] = second
-    assert faults_of(found) == [
+    assert problems_of(found) == [
         "tensorplane:workloads.second.output.topic: is scores, to which scorer scorer writes with the same keys,"
         " clicks-PARTITION-OFFSET, so each would replace the other's results; use another topic"
     ]
     events["topics"]["other-scores"] = {}
     events["producers"]["results"]["topics"].append("other-scores")
     second["output"] = {**second["output"], "topic": "other-scores"}
-    assert faults_of(found) == []
+    assert problems_of(found) == []
 
 
 def test_scorers_that_score_each_others_results_are_refused_once() -> None:
@@ -203,14 +203,14 @@ def test_scorers_that_score_each_others_results_are_refused_once() -> None:
         "input": {"stream": "events", "topic": "scores", "group": "back"},
         "output": {"stream": "events", "topic": "clicks", "producer": "website"},
     }
-    assert faults_of(given) == [
+    assert problems_of(given) == [
         "tensorplane:workloads.scorer.output.topic: makes a circle of scorers that score each other's results for ever,"
         " scorer -> back -> scorer; use another topic"
     ]
 
 
 def test_a_faulty_server_is_no_second_fault() -> None:
-    (line,) = faults_of(tree(serving={"replicas": 0}))
+    (line,) = problems_of(tree(serving={"replicas": 0}))
     assert line.startswith("tensorplane:workloads.ranker.replicas")
 
 
@@ -218,7 +218,7 @@ def _scaled(found: dict[str, Any]) -> Rendered:
     rendered = rendered_tree(found)
     for kind in ("ScaledObject", "TriggerAuthentication"):
         made = [one for one in rendered.resources if one.type.endswith(f":{kind}")]
-        assert [line for one in made for line in wrong(one.inputs)] == []
+        assert [line for one in made for line in find_problems(one.inputs)] == []
     return rendered
 
 
@@ -300,13 +300,13 @@ def test_keda_asks_with_the_password_of_the_stack(authentication: str, mechanism
     ],
 )
 def test_scaling_that_cannot_work_is_refused(settings: dict[str, int], fault: str) -> None:
-    (line,) = faults_of(tree(scaling={"lag": 10, **settings}))
+    (line,) = problems_of(tree(scaling={"lag": 10, **settings}))
     assert line.startswith(f"tensorplane:workloads.scorer.{fault}")
 
 
 def test_replicas_beside_scaling_are_refused() -> None:
     found = tree(replicas=2, scaling={"max": 3, "lag": 10})
-    assert faults_of(found) == ["tensorplane:workloads.scorer.replicas: conflicts with scaling; remove one of them"]
+    assert problems_of(found) == ["tensorplane:workloads.scorer.replicas: conflicts with scaling; remove one of them"]
 
 
 def test_the_prometheus_operator_gets_a_monitor_of_the_pods() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of, put
+from tests.support.problems import problems_of, put
 from tests.support.rendering import PROJECT, settings_of
 
 AT = "tensorplane:workloads.digits-search"
@@ -19,7 +19,7 @@ def tree() -> dict[str, Any]:
 
 
 def test_the_example_has_none(tree: dict[str, Any]) -> None:
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def test_the_example_has_none(tree: dict[str, Any]) -> None:
 )
 def test_a_fault_is_named_by_its_key(tree: dict[str, Any], path: str, value: Any, line: str) -> None:
     put(tree["workloads"]["digits-search"], path.replace(".", "/"), value)
-    found = faults_of(tree)
+    found = problems_of(tree)
     assert [each for each in found if each.startswith(f"{AT}.{line}")], found
 
 
 def test_faults_of_search_and_trial_are_reported_together(tree: dict[str, Any]) -> None:
     sweep = tree["workloads"]["digits-search"]
     del sweep["search"]["trials"], sweep["trial"]["checkpoints"]
-    keys = {line.split(":")[1] for line in faults_of(tree)}
+    keys = {line.split(":")[1] for line in problems_of(tree)}
     assert {"workloads.digits-search.search.trials", "workloads.digits-search.trial.checkpoints"} <= keys
 
 
@@ -54,18 +54,18 @@ def test_a_grid_knows_its_number_of_trials(tree: dict[str, Any]) -> None:
     search = tree["workloads"]["digits-search"]["search"]
     search |= {"sampler": "grid", "trials": 9}
     del search["parameters"]["LEARNING_RATE"]
-    assert faults_of(tree) == [f"{AT}.search.trials: is 9, but the grid has 8 combinations; set 8"]
+    assert problems_of(tree) == [f"{AT}.search.trials: is 9, but the grid has 8 combinations; set 8"]
     del search["trials"]
-    assert faults_of(tree) == []
+    assert problems_of(tree) == []
 
 
 def test_no_public_image_has_optuna(tree: dict[str, Any]) -> None:
     tree["cluster"] = {"kind": "existing", "context": "other"}
-    [line] = [each for each in faults_of(tree) if ".controllerImage: " in each]
+    [line] = [each for each in problems_of(tree) if ".controllerImage: " in each]
     assert "tensorplane image build --push REGISTRY/NAME:TAG optuna==" in line
 
 
 def test_no_other_workload_has_the_name_of_its_controller(tree: dict[str, Any]) -> None:
     tree["workloads"]["digits-search-controller"] = copy.deepcopy(tree["workloads"]["digits-search"])
     name = "tensorplane:workloads.digits-search-controller"
-    assert f"{name}: is also the name of the controller of sweep digits-search; use another name" in faults_of(tree)
+    assert f"{name}: is also the name of the controller of sweep digits-search; use another name" in problems_of(tree)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 
 EXISTING = {"kind": "existing", "context": "lab"}
@@ -44,7 +44,7 @@ def test_it_shows_the_folder_of_training_jobs_by_default() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(board: dict[str, Any], faults: list[str]) -> None:
-    found = [line.removeprefix("tensorplane:workloads.curves.") for line in faults_of(tree(**board))]
+    found = [line.removeprefix("tensorplane:workloads.curves.") for line in problems_of(tree(**board))]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -53,16 +53,16 @@ def test_a_volume_with_readers_must_list_it() -> None:
     found = tree()
     found["volumes"]["models"]["readers"] = ["digits-server"]
     found["volumes"]["models"]["writers"] = ["digits"]
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     assert line.startswith("tensorplane:workloads.curves.logs.volume: volume models does not allow curves to mount it")
     found["volumes"]["models"]["readers"].append("curves")
-    assert faults_of(found) == []
+    assert problems_of(found) == []
 
 
 def test_elsewhere_it_needs_an_image_because_the_public_one_has_no_tensorboard() -> None:
     found = tree()
     found["cluster"] = EXISTING
-    (line,) = faults_of(found)
+    (line,) = problems_of(found)
     assert line.startswith("tensorplane:workloads.curves.image: missing, but the default TensorFlow image has no")
     found["workloads"]["curves"]["image"] = "registry.example/board:1"
-    assert faults_of(found) == []
+    assert problems_of(found) == []

@@ -9,7 +9,7 @@ import pytest
 import stack
 from components.base.settings import Settings
 from tests.support import rendering
-from tests.support.faults import CPU, EKS, faults_of
+from tests.support.problems import CPU, EKS, problems_of
 from tests.support.rendered_files import rendered_tree
 
 GROUPS = {
@@ -72,7 +72,7 @@ def test_a_list_of_one_is_the_model_itself() -> None:
     ],
 )
 def test_lists_that_cannot_work_are_refused(settings: dict[str, Any], faults: list[str]) -> None:
-    found = [line.removeprefix("tensorplane:workloads.job.") for line in faults_of(settings)]
+    found = [line.removeprefix("tensorplane:workloads.job.") for line in problems_of(settings)]
     found = [line.removeprefix("resources.") for line in found]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
@@ -134,7 +134,7 @@ class TestTiers:
         ],
     )
     def test_tiers_that_cannot_work_are_refused(self, settings: dict[str, Any], faults: list[str]) -> None:
-        found = [line.removeprefix("tensorplane:workloads.job.resources.") for line in faults_of(settings)]
+        found = [line.removeprefix("tensorplane:workloads.job.resources.") for line in problems_of(settings)]
         assert len(found) == len(faults), found
         assert [line[: len(start)] for line, start in zip(found, faults, strict=True)] == faults, found
 
@@ -145,7 +145,7 @@ class TestTiers:
             "nodeGroups": {},
             "queues": {"training": {"cpus": 64, "memoryGib": 512, "gpus": {"any": 16}}},
         }
-        (line,) = faults_of(settings)
+        (line,) = problems_of(settings)
         assert line.endswith("accelerator: no node group has GPUs of tier 2020; declare one, or remove accelerator")
 
 
@@ -154,4 +154,4 @@ def test_a_single_process_needs_no_queue(strategy: dict[str, Any]) -> None:
     settings = tree(BOTH, queue=None)
     settings["workloads"]["job"]["strategy"] = strategy
     settings["queues"] = {}
-    assert faults_of(settings) == []
+    assert problems_of(settings) == []

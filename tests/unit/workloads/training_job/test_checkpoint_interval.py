@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planned_jobs import facts, planned, variables
+from tests.support.planned_jobs import job_context, planned, variables
 from workloads.pods.mounts import Mountable
 from workloads.training_job.manifest import JobManifest
 from workloads.training_job.settings import Checkpoints
@@ -15,7 +15,7 @@ _STEPS, _MINUTES = "CHECKPOINT_STEPS", "CHECKPOINT_INTERRUPTION_MINUTES"
 
 
 def _saving(**checkpoints: Any) -> JobManifest:
-    known = facts(volumes={"models": Mountable("models-claim", "/models")})
+    known = job_context(volumes={"models": Mountable("models-claim", "/models")})
     return planned(known, volumes={"models": None}, checkpoints={"volume": "models", **checkpoints})
 
 

@@ -9,7 +9,7 @@ import pytest
 import stack
 from components.base.problems import Key
 from components.base.settings import Settings
-from tests.support.faults import CPU, EKS, dev, faults_of
+from tests.support.problems import CPU, EKS, dev, problems_of
 from tests.support.rendered_files import rendered_tree
 from workloads.family import WorkloadArgs
 from workloads.training_job import tensorflow_image
@@ -17,13 +17,13 @@ from workloads.training_job import tensorflow_image
 _CIDR = "use addresses as a CIDR, such as 203.0.113.0/24, or internet"
 
 
-def faults_with(**settings: Any) -> list[str]:
+def problems_with(**settings: Any) -> list[str]:
     """The faults of the dev stack's job with other settings, without its path."""
     tree = dev()
     job = tree["workloads"]["digits"]
     job.update(settings)
     tree["workloads"]["digits"] = {key: value for key, value in job.items() if value is not None}
-    return [line.removeprefix("tensorplane:workloads.digits.") for line in faults_of(tree)]
+    return [line.removeprefix("tensorplane:workloads.digits.") for line in problems_of(tree)]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def faults_with(**settings: Any) -> list[str]:
     ],
 )
 def test_settings_of_a_job(settings: dict[str, Any], faults: list[str]) -> None:
-    found = faults_with(**settings)
+    found = problems_with(**settings)
     assert len(found) == len(faults)
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -122,12 +122,12 @@ class TestNewGpus:
         return {"cluster": EKS, "nodeGroups": {"cpu": CPU, "new": group}, "workloads": {"job": job}}
 
     def test_the_official_image_is_refused(self) -> None:
-        (line,) = faults_of(self.loaded("tensorflow/tensorflow:2.17.0-gpu"))
+        (line,) = problems_of(self.loaded("tensorflow/tensorflow:2.17.0-gpu"))
         assert line.startswith(
             "tensorplane:workloads.job.resources.gpus: TensorFlow's wheels, which tensorflow/tensorflow:2.17.0-gpu "
             "has, do not run on b200; choose another accelerator, or an image with NVIDIA's build"
         )
-        assert faults_of(self.loaded("tensorflow/tensorflow:2.17.0-gpu", "h100-80gb")) == []
+        assert problems_of(self.loaded("tensorflow/tensorflow:2.17.0-gpu", "h100-80gb")) == []
 
     @pytest.mark.parametrize(
         ("accelerator", "at"),
@@ -147,13 +147,13 @@ class TestNewGpus:
         tree["nodeGroups"]["old"] = {**tree["nodeGroups"]["new"], "accelerator": "h100-80gb"}
         if accelerator:
             tree["workloads"]["job"]["resources"]["accelerator"] = accelerator
-        (line,) = faults_of(tree)
+        (line,) = problems_of(tree)
         assert line.startswith(
             f"tensorplane:workloads.job.resources.{at}: TensorFlow's wheels, which tensorflow/tensorflow:2.17.0-gpu "
             f"has, do not run on {bad}; set accelerator to h100-80gb, or an image with NVIDIA's build"
         )
         tree["workloads"]["job"]["resources"]["accelerator"] = ["h100-80gb"]
-        assert faults_of(tree) == []
+        assert problems_of(tree) == []
 
     @pytest.mark.parametrize(
         ("image", "noted"), [("team/train-gpu:1", True), ("nvcr.io/nvidia/tensorflow:25.02-tf2-py3", False)]

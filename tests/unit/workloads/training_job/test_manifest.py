@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.planned_jobs import IMAGE, SETTINGS, container, facts, job, planned, variables
+from tests.support.planned_jobs import IMAGE, SETTINGS, container, job, job_context, planned, variables
 from tests.support.rendering import PROJECT
 from workloads.pods.mounts import Mountable
 from workloads.pods.streams import Client
@@ -58,7 +58,9 @@ def test_planning_needs_no_pulumi_and_no_cluster() -> None:
 
 
 def test_the_objects_are_everything_that_a_job_needs_in_an_empty_namespace() -> None:
-    manifest = planned(facts(files={"train.py": b"print(1)"}, library={"__init__.py": b""}), files={"train.py": "a.py"})
+    manifest = planned(
+        job_context(files={"train.py": b"print(1)"}, library={"__init__.py": b""}), files={"train.py": "a.py"}
+    )
     assert [each["kind"] for each in manifest.objects] == [
         "ServiceAccount",
         "ConfigMap",
@@ -77,7 +79,7 @@ def test_the_objects_are_everything_that_a_job_needs_in_an_empty_namespace() -> 
 
 def test_another_version_of_the_library_leaves_the_recorded_manifest_as_it_is() -> None:
     versions = ({"tensorplane/loop.py": b"1"}, {"tensorplane/loop.py": b"2"}, {"tensorplane/inner/loop.py": b"2"})
-    known = [planned(facts(library=library)) for library in versions]
+    known = [planned(job_context(library=library)) for library in versions]
     assert len({each.config_maps[0]["metadata"]["name"] for each in known}) == 3
     assert len({each.run.manifest for each in known}) == 1
 
@@ -93,13 +95,13 @@ def test_the_same_settings_and_facts_are_the_same_run_and_others_another(workers
 
 
 def test_a_run_stays_itself_in_another_queue() -> None:
-    queued = planned(facts(queue_labels={"kueue.x-k8s.io/queue-name": "research"}))
+    queued = planned(job_context(queue_labels={"kueue.x-k8s.io/queue-name": "research"}))
     assert queued.run.name == planned().run.name
     assert queued.job_set["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
 
 
 def test_volumes_and_streams_are_as_the_facts_say() -> None:
-    known = facts(
+    known = job_context(
         volumes={"models": Mountable("models-claim", "/models")},
         streams={"events": Client("broker:9092", ["clicks"], {"security.protocol": "plaintext"}, group="trainer")},
     )
@@ -133,7 +135,7 @@ class TestSecrets:
 
     def test_a_variable_in_the_secret_is_a_reference(self) -> None:
         settings = JobSettings.model_validate({**SETTINGS, "env": {"TOKEN": "hunter2", "STEPS": "1"}})
-        manifest = plan(settings, facts(in_secret={"TOKEN"}), image=IMAGE, secret="trial-7-env")  # a name
+        manifest = plan(settings, job_context(in_secret={"TOKEN"}), image=IMAGE, secret="trial-7-env")  # a name
         reference = {"secretKeyRef": {"name": "trial-7-env", "key": "TOKEN"}}
         assert container(manifest)["env"][-1] == {"name": "TOKEN", "valueFrom": reference}
         assert variables(manifest)["STEPS"] == "1"
@@ -150,7 +152,7 @@ class TestSecrets:
             before.setattr(training_job_manifest, "in_order", list)
             former = planned(env=env)
         settings = JobSettings.model_validate({**SETTINGS, "env": env})
-        assert plan(settings, facts(), image=IMAGE, recorded=former.run).job_set == former.job_set
+        assert plan(settings, job_context(), image=IMAGE, recorded=former.run).job_set == former.job_set
         assert planned(env=env).run.name != former.run.name
 
     def test_a_value_that_another_resource_produces_is_refused_outside_of_it(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 import stack
 from components.base.settings import Settings
 from stack import checks
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 
 SERVED = {"volume": "models", "path": "served/digits"}
@@ -55,7 +55,7 @@ def test_what_cannot_work_is_refused(settings: dict[str, Any], faults: list[str]
     job = settings["workloads"]["digits"]
     settings["workloads"]["digits"] = {key: value for key, value in job.items() if value is not None}
     prefix = "tensorplane:workloads.digits.onSuccess"
-    found = [line.removeprefix(prefix).removeprefix(": ") for line in faults_of(settings) if line.startswith(prefix)]
+    found = [line.removeprefix(prefix).removeprefix(": ") for line in problems_of(settings) if line.startswith(prefix)]
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
 
@@ -74,13 +74,13 @@ def test_a_server_on_another_volume_of_the_job(mount: Any, reason: str) -> None:
     if mount:
         settings["workloads"]["digits"]["volumes"]["served"] = mount
     where = "tensorplane:workloads.digits.onSuccess.publish: digits-server serves from volume served, which the job"
-    assert faults_of(settings) == ([f"{where} {reason}"] if reason else [])
+    assert problems_of(settings) == ([f"{where} {reason}"] if reason else [])
 
 
 def test_a_server_with_faults_is_no_second_fault() -> None:
     settings = tree({"publish": "digits-server"})
     settings["workloads"]["digits-server"]["replicas"] = 0
-    (line,) = faults_of(settings)
+    (line,) = problems_of(settings)
     assert line.startswith("tensorplane:workloads.digits-server.replicas")
 
 

@@ -11,7 +11,7 @@ import stack
 from components.base.settings import Settings
 from stack_file import package_lock
 from stack_file.package_lock import PackageLock
-from tests.support.faults import dev, faults_of
+from tests.support.problems import dev, problems_of
 from workloads.training_job import packages
 from workloads.training_job import packages as checks
 from workloads.training_job.context import job_context
@@ -38,7 +38,7 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def of(asked: list[Any], **more: Any) -> list[str]:
     tree = dev()
     tree["workloads"]["digits"] |= {"packages": asked, **more}
-    return [line.removeprefix("tensorplane:workloads.digits.") for line in faults_of(tree)]
+    return [line.removeprefix("tensorplane:workloads.digits.") for line in problems_of(tree)]
 
 
 def test_locked_packages_are_accepted() -> None:
@@ -116,7 +116,7 @@ def elsewhere(**more: Any) -> list[str]:
     tree["cluster"] = ELSEWHERE
     job = {**tree["workloads"]["digits"], "packages": ["pandas==2.2.3"], **more}
     tree["workloads"]["digits"] = {key: value for key, value in job.items() if value is not None}
-    return faults_of(tree)
+    return problems_of(tree)
 
 
 def test_elsewhere_the_same_checks_apply() -> None:

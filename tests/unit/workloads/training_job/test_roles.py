@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 
 from components.base.model import Resources
-from tests.support.planned_jobs import IMAGE, SETTINGS, container, facts, job, variables
+from tests.support.planned_jobs import IMAGE, SETTINGS, container, job, job_context, variables
 from workloads.pods.mounts import Mountable
 from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role, Total, total
@@ -52,7 +52,7 @@ class TestWhatRolesRun:
     def manifest(self, *command: str) -> JobManifest:
         settings = JobSettings.model_validate({**SETTINGS, "command": command})
         settings = settings.model_copy(update={"strategy": Served()})
-        return plan(settings, facts("chief", "ps", "evaluator"), image=IMAGE)
+        return plan(settings, job_context("chief", "ps", "evaluator"), image=IMAGE)
 
     def test_each_role_runs_what_it_states(self) -> None:
         manifest = self.manifest("/opt/venv/bin/python3.12", "train.py", "--ps_hosts=$(TF_PS_HOSTS)")
@@ -64,7 +64,7 @@ class TestWhatRolesRun:
 
     def test_hosts_are_declared_before_variables_that_may_refer_to_them(self) -> None:
         settings = JobSettings.model_validate({**SETTINGS, "env": {"HOSTS": "$(TF_WORKER_HOSTS)"}})
-        names = [each["name"] for each in container(plan(settings, facts(), image=IMAGE))["env"]]
+        names = [each["name"] for each in container(plan(settings, job_context(), image=IMAGE))["env"]]
         assert names.index("TF_WORKER_HOSTS") < names.index("HOSTS")
 
     def test_a_program_needs_an_interpreter(self) -> None:
@@ -80,7 +80,7 @@ class TestWhatRolesRun:
 
         def name(strategy: Strategy) -> str:
             settings = JobSettings.model_validate(SETTINGS).model_copy(update={"strategy": strategy})
-            return plan(settings, facts("chief", "ps", "evaluator"), image=IMAGE).run.name
+            return plan(settings, job_context("chief", "ps", "evaluator"), image=IMAGE).run.name
 
         assert name(Mode()) == name(Served())
         assert name(Mode(mode="betweenGraph")) != name(Served())
@@ -95,7 +95,7 @@ class TestRoles:
         gpus = Resources(cpus=4, memory_gib=16, gpus=2)
         settings = settings.model_copy(update={"strategy": Parts(), "resources": gpus})
         assert total(settings.roles()) == Total(pods=5, cpus=13, memory_gib=50, gpus=6)
-        return plan(settings, facts("chief", "worker", "evaluator"), image=IMAGE)
+        return plan(settings, job_context("chief", "worker", "evaluator"), image=IMAGE)
 
     def test_replicas_and_resources(self, manifest: JobManifest) -> None:
         counts = {
@@ -141,7 +141,7 @@ class TestAddedRoles:
     def manifest(self, **settings: Any) -> JobManifest:
         made = JobSettings.model_validate({**SETTINGS, "strategy": self.STRATEGY, **settings})
         volumes = {name: Mountable(name, None, False) for name in made.volumes}
-        return plan(made, facts(*(role.name for role in made.roles()), volumes=volumes), image=IMAGE)
+        return plan(made, job_context(*(role.name for role in made.roles()), volumes=volumes), image=IMAGE)
 
     def test_only_the_training_pods_decide_and_are_in_the_cluster(self) -> None:
         manifest = self.manifest(**self.CHECKPOINTS)
@@ -181,7 +181,7 @@ class TestAddedRoles:
         assert ["backoffLimitPerIndex" in each for each in jobs] == [False, True]
 
     def test_the_service_decides_the_run_and_an_evaluator_does_not(self) -> None:
-        plain = plan(JobSettings.model_validate(SETTINGS), facts(), image=IMAGE).run.name
+        plain = plan(JobSettings.model_validate(SETTINGS), job_context(), image=IMAGE).run.name
         evaluated = self.manifest(strategy={**self.STRATEGY, "dataService": None}).run
         assert evaluated.name == plain
         assert self.manifest().run.decisive is not None

@@ -13,7 +13,7 @@ DECISIVE = Decisive({"command": ["python3", "train.py"], "image": "train:1", "at
 OTHER = Decisive({"command": ["python3", "train.py"], "image": "train:2", "attempt": None})
 BEFORE = Recorded("digits-1a2b3c4d")
 """A run of a version that did not record what decides runs."""
-ADOPTED = Recorded("digits-1a2b3c4d", DECISIVE.hashes, "m1", kept=True)
+ADOPTED = Recorded("digits-1a2b3c4d", DECISIVE.hashes, "m1", is_kept=True)
 OURS = Recorded(DECISIVE.name("digits"), DECISIVE.hashes, "m1")
 
 

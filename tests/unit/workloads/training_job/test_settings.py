@@ -15,8 +15,8 @@ from tests.support.planned_jobs import (
     IMAGE,
     SETTINGS,
     container,
-    facts,
     job,
+    job_context,
     planned,
     variables,
 )
@@ -29,7 +29,7 @@ class TestScript:
     """A script is the short form of a command."""
 
     def test_it_is_the_same_run_as_its_command(self) -> None:
-        known = facts(files={"train.py": b"print(1)"})
+        known = job_context(files={"train.py": b"print(1)"})
         short = plan(
             JobSettings.model_validate({"script": "mine/train.py", "args": ["-v"], "strategy": SETTINGS["strategy"]}),
             known,
@@ -45,7 +45,7 @@ class TestLargeFiles:
     LARGE: ClassVar = {"train.py": b"print(1)", "inner/words.txt": bytes(range(256)) * 9000}
 
     def test_parts_become_the_files_again(self, tmp_path: Path) -> None:
-        manifest = planned(facts(files=self.LARGE))
+        manifest = planned(job_context(files=self.LARGE))
         parts = [base64.b64decode(*each["binaryData"].values()) for each in manifest.config_maps]
         assert len(parts) == 3
         assert all(len(part) <= 1024 * 1024 for part in parts)
@@ -60,7 +60,7 @@ class TestLargeFiles:
             unpack(tmp_path / "parts", tmp_path / "torn")
 
     def test_the_pod_unpacks_them_before_it_starts(self) -> None:
-        manifest = planned(facts(files=self.LARGE), resources={"cpus": 2, "memoryGib": 4, "gpus": 1})
+        manifest = planned(job_context(files=self.LARGE), resources={"cpus": 2, "memoryGib": 4, "gpus": 1})
         pod = job(manifest)["template"]["spec"]["template"]["spec"]
         (init,) = pod["initContainers"]
         assert init["command"][-2:] == ["/opt/tensorplane/app-parts", "/opt/tensorplane/app"]
@@ -78,16 +78,16 @@ class TestLargeFiles:
         assert container(manifest)["workingDir"] == "/opt/tensorplane/app"
 
     def test_their_content_decides_the_run_and_only_the_changed_part_is_new(self) -> None:
-        one = planned(facts(files=self.LARGE))
-        other = planned(facts(files={**self.LARGE, "train.py": b"print(2)"}))
+        one = planned(job_context(files=self.LARGE))
+        other = planned(job_context(files={**self.LARGE, "train.py": b"print(2)"}))
         assert one.run.name != other.run.name
         names = [{each["metadata"]["name"] for each in manifest.config_maps} for manifest in (one, other)]
         assert len(names[0] & names[1]) == 2
 
     def test_many_small_files_are_an_archive_too(self) -> None:
         few, many = ({f"{index}.txt": b"" for index in range(count)} for count in (500, 501))
-        assert "initContainers" not in str(planned(facts(files=few)).job_set)
-        assert "initContainers" in str(planned(facts(files=many)).job_set)
+        assert "initContainers" not in str(planned(job_context(files=few)).job_set)
+        assert "initContainers" in str(planned(job_context(files=many)).job_set)
 
 
 class TestEgress:
@@ -125,7 +125,9 @@ class TestPackages:
     def manifest(self, packages: tuple[str, ...] = LOCKED, **settings: Any) -> JobManifest:
         volumes = {"work": Mountable("work-claim", "/work"), "models": Mountable("models-claim", "/models")}
         more = {"volumes": {"work": None, "models": None}, "model": {"volume": "models", "path": "m"}, **settings}
-        return planned(facts(volumes=volumes, packages=packages, library={"tensorplane/packages.py": b""}), **more)
+        return planned(
+            job_context(volumes=volumes, packages=packages, library={"tensorplane/packages.py": b""}), **more
+        )
 
     def test_an_init_container_installs_them_where_python_finds_them(self) -> None:
         manifest = self.manifest(checkpoints={"volume": "work"}, env={"PIP_INDEX_URL": "https://pypi.example/simple"})
@@ -162,7 +164,9 @@ class TestOnSuccess:
     COMMAND: ClassVar[list[str]] = ["python3", "evaluate.py", "$(MODEL_DIR)"]
 
     def test_only_the_first_role_does_it(self) -> None:
-        known = facts("chief", "worker", "ps", "evaluator", volumes={"models": Mountable("models-claim", "/models")})
+        known = job_context(
+            "chief", "worker", "ps", "evaluator", volumes={"models": Mountable("models-claim", "/models")}
+        )
         strategy = {"kind": "parameterServer", "evaluator": {}}
         more = {"volumes": {"models": None}, "checkpoints": {"volume": "models"}, "strategy": strategy}
         manifest = planned(known, onSuccess={"command": self.COMMAND}, **more)
@@ -174,7 +178,7 @@ class TestOnSuccess:
 
     def test_the_folder_of_the_server_is_where_the_job_mounts_its_volume(self) -> None:
         served = Location(volume="served", path="digits")
-        known = facts(volumes={"served": Mountable("served-claim", "/elsewhere")}, publish_to=served)
+        known = job_context(volumes={"served": Mountable("served-claim", "/elsewhere")}, publish_to=served)
         manifest = planned(known, volumes={"served": "/served"}, onSuccess={"publish": "digits-server"})
         assert container(manifest)["command"][4:] == ["--publish-to", "/served/digits", "python3", "train.py"]
 
@@ -195,7 +199,7 @@ class TestDeadline:
 
 
 def test_pods_that_train_have_the_deadline_of_their_progress_and_it_makes_no_new_run() -> None:
-    known = facts("chief", "worker", "ps")
+    known = job_context("chief", "worker", "ps")
     strategy = {"kind": "parameterServer", "workers": 2}
     manifest = planned(known, strategy=strategy, progressDeadlineSeconds=300)
     assert {name: variables(manifest, name).get("TENSORPLANE_PROGRESS_DEADLINE") for name in known.placement} == {
@@ -209,7 +213,7 @@ def test_pods_that_train_have_the_deadline_of_their_progress_and_it_makes_no_new
 
 
 def test_event_files_of_a_run_have_a_folder_of_their_own() -> None:
-    known = facts(volumes={"models": Mountable("models-claim", "/models")})
+    known = job_context(volumes={"models": Mountable("models-claim", "/models")})
     manifest = planned(known, volumes={"models": None}, tensorboard={"volume": "models"})
     assert variables(manifest)["TENSORBOARD_DIR"] == f"/models/tensorboard/{manifest.run.name}"
     assert manifest.run.name == planned(known, volumes={"models": None}).run.name

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 
 
 def job(strategy: dict[str, Any], *command: str, **settings: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def job(strategy: dict[str, Any], *command: str, **settings: Any) -> dict[str, A
 def test_a_variable_of_the_cluster_needs_a_strategy_that_has_it(
     kind: str, command: list[str], expected: str | None
 ) -> None:
-    assert faults_of(job({"kind": kind}, *command)) == (
+    assert problems_of(job({"kind": kind}, *command)) == (
         [f"tensorplane:workloads.train.command.1: {expected}"] if expected else []
     )
 
@@ -71,27 +71,27 @@ def test_parameter_server_jobs_refuse_what_their_pods_cannot_use(
     strategy: dict[str, Any], settings: dict[str, Any], expected: str
 ) -> None:
     gpus = {"cluster": {"kind": "existing", "context": "gpus"}}
-    faults = faults_of(gpus | job({"kind": "parameterServer", **strategy}, image="own", **settings))
+    faults = problems_of(gpus | job({"kind": "parameterServer", **strategy}, image="own", **settings))
     assert any(f"workloads.train.{expected}" in fault for fault in faults), faults
 
 
 @pytest.mark.parametrize(("workers", "faulty"), [(500, False), (1000, True)])
 def test_a_cluster_that_one_variable_cannot_list_is_refused(workers: int, faulty: bool) -> None:
     (made,) = job({"kind": "parameterServer", "workers": workers, "servers": 1000})["workloads"].values()
-    found = faults_of({"workloads": {"recommender-of-products": made}})
+    found = problems_of({"workloads": {"recommender-of-products": made}})
     listed = [fault for fault in found if "TF_CONFIG" in fault]
     assert bool(listed) is faulty, found
     assert all("strategy.workers: TF_CONFIG of 2001 pods has 1" in fault for fault in listed), listed
 
 
 def test_a_tpu_slice_beyond_all_that_exist_is_refused() -> None:
-    (fault,) = faults_of(job({"kind": "tpu", "topology": "999x999x999"}))
+    (fault,) = problems_of(job({"kind": "tpu", "topology": "999x999x999"}))
     assert "strategy.topology" in fault
     assert "a slice of at most 9,216 chips" in fault
 
 
 def test_servers_of_another_command_than_python_are_refused() -> None:
-    (fault,) = faults_of(job({"kind": "parameterServer"}, "/trainer"))
+    (fault,) = problems_of(job({"kind": "parameterServer"}, "/trainer"))
     assert "worker and ps pods run tensorplane's library" in fault
 
 
@@ -160,13 +160,13 @@ def test_what_a_strategy_cannot_do_is_refused_in_one_line(
         "whole": {"accelerator": "l4", "perNode": 4, "max": 2},
         "shared": {"accelerator": "t4", "perNode": 4, "max": 2, "sharing": {"kind": "timeSlicing", "replicas": 2}},
     }
-    assert faults_of(tree) == ([f"tensorplane:workloads.train.{expected}"] if expected else [])
+    assert problems_of(tree) == ([f"tensorplane:workloads.train.{expected}"] if expected else [])
 
 
 def test_a_name_leaves_room_for_the_pods_of_every_role() -> None:
     name = "n" * 36
-    assert faults_of({"workloads": {name: job({"kind": "single"})["workloads"]["train"]}}) == []
-    (line,) = faults_of({"workloads": {name: job({"kind": "single", "dataService": {}})["workloads"]["train"]}})
+    assert problems_of({"workloads": {name: job({"kind": "single"})["workloads"]["train"]}}) == []
+    (line,) = problems_of({"workloads": {name: job({"kind": "single", "dataService": {}})["workloads"]["train"]}})
     assert line.endswith("the name has 36 characters; shorten it to 32, so that its pods' names stay valid")
 
 
@@ -238,12 +238,12 @@ def test_a_slice_that_no_job_can_use_is_refused_in_one_line(
     topology: str, settings: dict[str, Any], expected: str | None
 ) -> None:
     tree = {**TPUS, **job({"kind": "tpu", "topology": topology}, image="team/tpu:1", **settings)}
-    assert faults_of(tree) == ([f"tensorplane:workloads.train.{expected}"] if expected else [])
+    assert problems_of(tree) == ([f"tensorplane:workloads.train.{expected}"] if expected else [])
 
 
 def test_tpus_need_a_cluster_that_has_them_and_an_image_for_them() -> None:
     tree = job({"kind": "tpu", "topology": "2x2"}, resources=V5E)
-    lines = [line.removeprefix("tensorplane:workloads.train.") for line in faults_of(tree)]
+    lines = [line.removeprefix("tensorplane:workloads.train.") for line in problems_of(tree)]
     assert [line.split(";")[0] for line in lines] == [
         "strategy.topology: no node group has tpu-v5e as 2x2 with 4 on each machine",
         "image: missing, but the default TensorFlow image does not support TPUs",

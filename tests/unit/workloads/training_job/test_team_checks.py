@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults import faults_of
+from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of
 
@@ -68,4 +68,4 @@ def test_its_objects_are_in_the_teams_namespace() -> None:
 def test_what_the_team_does_not_have_is_refused(job: dict[str, Any], says: str) -> None:
     tree = _tree(**{"resources": {"cpus": 0.1, "memoryGib": 0.5}, **job})
     tree["workloads"]["baseline"] = {key: value for key, value in tree["workloads"]["baseline"].items() if value}
-    assert f"tensorplane:workloads.baseline.{says}" in faults_of(tree)
+    assert f"tensorplane:workloads.baseline.{says}" in problems_of(tree)

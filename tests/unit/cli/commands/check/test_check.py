@@ -18,7 +18,7 @@ from driver.stack_settings import StackSettings
 from tests.support import rendering
 
 
-def _faults(file: Path) -> list[str]:
+def _problems(file: Path) -> list[str]:
     try:
         # The SDK keeps its configuration in the context: this one is thrown away.
         contextvars.copy_context().run(check_command.run, file)
@@ -28,14 +28,14 @@ def _faults(file: Path) -> list[str]:
 
 
 def test_the_dev_stack_has_none() -> None:
-    assert _faults(PROJECT / "Pulumi.dev.yaml") == []
+    assert _problems(PROJECT / "Pulumi.dev.yaml") == []
 
 
 @pytest.mark.parametrize("prefix", ["tensorplane:", ""])
 def test_every_fault_is_reported_at_once(tmp_path: Path, prefix: str) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(f"config:\n  {prefix}queue: {{}}\n  {prefix}volumes: {{models: {{sizeGib: two}}}}\n")
-    first, second = sorted(_faults(file))
+    first, second = sorted(_problems(file))
     assert first.startswith("tensorplane:queue: ")
     assert second.startswith("tensorplane:volumes.models.sizeGib: ")
 
@@ -59,7 +59,7 @@ _JOB = "kind: trainingJob, strategy: {kind: single}, command: [a]"
     ],
 )
 def test_a_mistyped_prefix_is_a_fault(tmp_path: Path, text: str, line: str) -> None:
-    (found,) = _faults(_file(tmp_path, f"config:\n  {text}\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"))
+    (found,) = _problems(_file(tmp_path, f"config:\n  {text}\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"))
     assert found.startswith(line)
     assert "did you mean" in found
 
@@ -68,7 +68,7 @@ def test_a_mistyped_prefix_is_a_fault(tmp_path: Path, text: str, line: str) -> N
     "key", ["aws:region", "aws:regoin", "gcp:project", "azure-native:location", "kubernetes:context"]
 )
 def test_what_only_default_providers_would_read_is_a_fault(tmp_path: Path, key: str) -> None:
-    (found,) = _faults(_file(tmp_path, f"config:\n  {key}: x\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"))
+    (found,) = _problems(_file(tmp_path, f"config:\n  {key}: x\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"))
     assert found.startswith(
         f"{key}: nothing reads this key, because the stack's providers follow tensorplane:cluster and"
     )
@@ -76,7 +76,7 @@ def test_what_only_default_providers_would_read_is_a_fault(tmp_path: Path, key: 
 
 @pytest.mark.parametrize("key", ["Config", "confg", "encryptionSalt"])
 def test_a_mistyped_top_key_is_a_fault(tmp_path: Path, key: str) -> None:
-    (found,) = _faults(_file(tmp_path, f"config: {{volumes: {{a: {{sizeGib: 1}}}}}}\n{key}: {{}}\n"))
+    (found,) = _problems(_file(tmp_path, f"config: {{volumes: {{a: {{sizeGib: 1}}}}}}\n{key}: {{}}\n"))
     assert found.startswith(f"Pulumi.dev.yaml: {key}: Pulumi ignores this key")
     assert "did you mean" in found
 
@@ -84,12 +84,12 @@ def test_a_mistyped_top_key_is_a_fault(tmp_path: Path, key: str) -> None:
 def test_settings_of_the_engine_stand_beside(tmp_path: Path) -> None:
     others = "".join(f"  {key}: x\n" for key in ("pulumi:disable-default-providers", "pulumi:tags"))
     kept = "secretsprovider: x\nencryptedkey: x\nencryptionsalt: x\n"
-    assert _faults(_file(tmp_path, f"{kept}config:\n{others}  volumes: {{a: {{sizeGib: 1}}}}\n")) == []
+    assert _problems(_file(tmp_path, f"{kept}config:\n{others}  volumes: {{a: {{sizeGib: 1}}}}\n")) == []
 
 
 @pytest.mark.parametrize("text", ["{}", "{tensorplane:namespace: a}", "{tensorplane:volumes: {}, 'pulumi:tags': x}"])
 def test_a_file_that_declares_nothing_is_refused(tmp_path: Path, text: str) -> None:
-    (found,) = _faults(_file(tmp_path, f"config: {text}\n"))
+    (found,) = _problems(_file(tmp_path, f"config: {text}\n"))
     assert found.startswith("Pulumi.dev.yaml: it declares nothing, so an update would delete what the stack has; ")
 
 
@@ -104,7 +104,7 @@ config:
     y: {{kind: {{secure: AAAA}}, command: {{secure: AAAA}}}}
   tensorplane:queues: {{secure: AAAA}}
 """
-    found = _faults(_file(tmp_path, text))
+    found = _problems(_file(tmp_path, text))
     assert [line.split(": ")[0] for line in found] == [
         "tensorplane:volumes.b.retian",
         "tensorplane:workloads.x.resources.gpu",
@@ -123,7 +123,7 @@ def test_encrypted_values_are_left_to_the_engine(tmp_path: Path) -> None:
 def test_a_number_of_which_pulumi_changes_the_text_is_no_text(tmp_path: Path) -> None:
     env = "{A: 1.10, B: 0755, C: 1.5, D: '1.10', E: no, F: 600}"
     text = f"config:\n  tensorplane:workloads: {{x: {{{_JOB}, resources: {{cpus: 1.50}}, env: {env}}}}}\n"
-    assert _faults(_file(tmp_path, text)) == [
+    assert _problems(_file(tmp_path, text)) == [
         "tensorplane:workloads.x.env.A: Pulumi turns the number 1.10 into 1.1; quote it",
         "tensorplane:workloads.x.env.B: Pulumi turns the number 0755 into 493; quote it",
     ]
@@ -132,7 +132,7 @@ def test_a_number_of_which_pulumi_changes_the_text_is_no_text(tmp_path: Path) ->
 @pytest.mark.parametrize(("written", "made"), [("True", "true"), ("FALSE", "false")])
 def test_a_boolean_of_which_pulumi_changes_the_text_is_called_one(tmp_path: Path, written: str, made: str) -> None:
     text = f"config:\n  tensorplane:namespace: {written}\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"
-    assert _faults(_file(tmp_path, text)) == [
+    assert _problems(_file(tmp_path, text)) == [
         f"tensorplane:namespace: Pulumi turns the boolean {written} into {made}; quote it"
     ]
 
@@ -141,7 +141,7 @@ def test_a_version_without_quotes_is_one_line(tmp_path: Path) -> None:
     text = (PROJECT / "Pulumi.prod.yaml").read_text().replace('version: "1.35"', "version: 1.30")
     file = tmp_path / "Pulumi.prod.yaml"
     file.write_text(text)
-    assert _faults(file) == [
+    assert _problems(file) == [
         "tensorplane:cluster.version: invalid value 1.30; use text (quote it if it looks like a number or boolean)"
     ]
 
@@ -160,7 +160,7 @@ def test_a_version_without_quotes_is_one_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_strange_file_ends_in_short_lines(tmp_path: Path, text: str, line: str) -> None:
-    found = _faults(_file(tmp_path, text))
+    found = _problems(_file(tmp_path, text))
     assert found
     assert found[0].startswith(line)
     assert all(each.isprintable() and len(each) < 700 for each in found)
@@ -168,7 +168,7 @@ def test_a_strange_file_ends_in_short_lines(tmp_path: Path, text: str, line: str
 
 def test_a_folder_for_a_file(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.dev.yaml").mkdir()
-    assert _faults(tmp_path / "Pulumi.dev.yaml") == ["Pulumi.dev.yaml: Is a directory"]
+    assert _problems(tmp_path / "Pulumi.dev.yaml") == ["Pulumi.dev.yaml: Is a directory"]
 
 
 def _prod_with(tmp_path: Path, **more: object) -> Path:
@@ -240,12 +240,12 @@ def test_an_environment_is_refused_where_the_state_cannot_have_one(tmp_path: Pat
     ],
 )
 def test_settings_without_config_around_them_are_one_line(tmp_path: Path, text: str, inside: str) -> None:
-    assert _faults(_file(tmp_path, text)) == [f"Pulumi.dev.yaml: config is missing; put {inside} below it"]
+    assert _problems(_file(tmp_path, text)) == [f"Pulumi.dev.yaml: config is missing; put {inside} below it"]
 
 
 @pytest.mark.parametrize("key", ["tensorplane", "config"])
 def test_settings_below_another_key_than_their_prefix_are_one_line(tmp_path: Path, key: str) -> None:
-    (found,) = _faults(_file(tmp_path, f"config:\n  {key}:\n    volumes: {{a: {{sizeGib: 1}}}}\n"))
+    (found,) = _problems(_file(tmp_path, f"config:\n  {key}:\n    volumes: {{a: {{sizeGib: 1}}}}\n"))
     remedy = "move its keys up beside it, with their prefix, such as tensorplane:volumes"
     assert found == f"tensorplane:{key}: unknown setting; {remedy}"
 
@@ -253,4 +253,4 @@ def test_settings_below_another_key_than_their_prefix_are_one_line(tmp_path: Pat
 @pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "!!int two", "!!omap [a: 1]"])
 def test_a_value_with_a_tag_is_one_line(tmp_path: Path, value: str) -> None:
     text = f"config:\n  volumes: {{a: {{sizeGib: 1}}}}\n  namespace: {value}\n"
-    assert _faults(_file(tmp_path, text)) == ["Pulumi.dev.yaml: line 3: the value has a tag; remove it"]
+    assert _problems(_file(tmp_path, text)) == ["Pulumi.dev.yaml: line 3: the value has a tag; remove it"]

@@ -30,7 +30,9 @@ def resolved(gpus: dict[str, dict[str, int]], **more: Any) -> ResolvedStack:
     return stack.load(Settings({key: value for key, value in tree.items() if value is not None}))
 
 
-def told(config: ResolvedStack, *others: Guarantee, nodes: tuple[tuple[dict[str, str], int], ...] = ()) -> list[str]:
+def problems(
+    config: ResolvedStack, *others: Guarantee, nodes: tuple[tuple[dict[str, str], int], ...] = ()
+) -> list[str]:
     return [
         str(fault).removeprefix("tensorplane:") for fault in guarantees.problems(config, GpuGuarantees(nodes, others))
     ]
@@ -38,11 +40,11 @@ def told(config: ResolvedStack, *others: Guarantee, nodes: tuple[tuple[dict[str,
 
 def test_what_others_leave_is_the_most() -> None:
     theirs = Guarantee("tensorplane-vision", L4, 6)
-    assert told(resolved({"train": {"l4": 8}}), theirs) == [
+    assert problems(resolved({"train": {"l4": 8}}), theirs) == [
         "queues.train.gpus.l4: promises 8 GPUs, but of the cluster's 8, tensorplane-vision promises 6; "
         "lower it to 2, or lower the quotas there"
     ]
-    assert told(resolved({"train": {"l4": 2}}), theirs) == []
+    assert problems(resolved({"train": {"l4": 2}}), theirs) == []
 
 
 def test_promises_of_several_are_added_and_named() -> None:
@@ -51,7 +53,7 @@ def test_promises_of_several_are_added_and_named() -> None:
         Guarantee("tensorplane-a", L4, 2),
         Guarantee("ClusterQueue batch", {}, 4),
     ]
-    assert told(resolved({"train": {"l4": 1}}), *theirs) == [
+    assert problems(resolved({"train": {"l4": 1}}), *theirs) == [
         "queues.train.gpus.l4: promises 1 GPU, but of the cluster's 8, ClusterQueue batch promises 4, "
         "tensorplane-a promises 4; remove it, or lower the quotas there"
     ]
@@ -59,25 +61,25 @@ def test_promises_of_several_are_added_and_named() -> None:
 
 def test_own_queues_share_what_is_left_in_order() -> None:
     config = resolved({"first": {"l4": 3}, "second": {"l4": 3}})
-    (line,) = told(config, Guarantee("tensorplane-vision", L4, 4))
+    (line,) = problems(config, Guarantee("tensorplane-vision", L4, 4))
     assert line.startswith("queues.second.gpus.l4: promises 3 GPUs")
     assert "lower it to 1, or" in line
 
 
 def test_other_nodes_do_not_count() -> None:
-    assert told(resolved({"train": {"l4": 8}}), Guarantee("tensorplane-vision", T4, 8)) == []
+    assert problems(resolved({"train": {"l4": 8}}), Guarantee("tensorplane-vision", T4, 8)) == []
 
 
 def test_without_others_the_settings_alone_decide() -> None:
-    assert told(resolved({"train": {"l4": 8}}), nodes=((L4, 4),)) == []
+    assert problems(resolved({"train": {"l4": 8}}), nodes=((L4, 4),)) == []
 
 
 def test_nodes_of_other_groups_count_too() -> None:
     """Each stack may describe its own groups of the cluster."""
     nodes = tuple((dict(L4), 4) for _ in range(4))
     theirs = Guarantee("tensorplane-vision", L4, 8)
-    assert told(resolved({"train": {"l4": 8}}), theirs, nodes=nodes) == []
-    (line,) = told(resolved({"train": {"l4": 8}}), theirs, nodes=nodes[:3])
+    assert problems(resolved({"train": {"l4": 8}}), theirs, nodes=nodes) == []
+    (line,) = problems(resolved({"train": {"l4": 8}}), theirs, nodes=nodes[:3])
     assert "of the cluster's 12" in line
     assert "lower it to 4" in line
 
@@ -85,9 +87,9 @@ def test_nodes_of_other_groups_count_too() -> None:
 def test_without_node_groups_the_nodes_are_counted() -> None:
     config = resolved({"train": {"any": 3}}, nodeGroups=None)
     theirs = Guarantee("tensorplane-vision", L4, 2)
-    (line,) = told(config, theirs, nodes=((L4, 4),))
+    (line,) = problems(config, theirs, nodes=((L4, 4),))
     assert line.startswith("queues.train.gpus.any: promises 3 GPUs, but of the cluster's 4,")
-    assert told(config, theirs) == [], "groups that are scaled to zero have an unknown number"
+    assert problems(config, theirs) == [], "groups that are scaled to zero have an unknown number"
 
 
 class Api:

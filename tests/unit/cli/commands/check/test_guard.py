@@ -76,7 +76,7 @@ class Cluster:
         return {"spec": {"validationActions": [action]}} if action else None
 
 
-def said(
+def notes_of(
     tree: Mapping[str, Any],
     pods: Mapping[str, Any],
     *,
@@ -90,10 +90,10 @@ def said(
     return [str(note).removeprefix("tensorplane:") for note in guard.notes(resolved, answers, REPAIR)]
 
 
-def told(pods: Mapping[str, Any], action: str | None = None, asked: str | None = None) -> list[str]:
+def lines_of(pods: Mapping[str, Any], action: str | None = None, asked: str | None = None) -> list[str]:
     """Of a stack without queues."""
     tree = {"namespace": "lab", **({"gpusInOtherNamespaces": asked} if asked else {})}
-    found = said(tree, pods, own="Deny", other=action)
+    found = notes_of(tree, pods, own="Deny", other=action)
     return [line.removeprefix("gpusInOtherNamespaces: ") for line in found]
 
 
@@ -102,33 +102,35 @@ def test_pods_that_would_be_refused_are_listed(spec: Any) -> None:
     pods = {"default/a": spec, "kueue/other": spec, "free/allowed": spec, "default/plain": PLAIN}
     remedy = "run them in a queue, or label their namespaces tensorplane.dev/gpus=allowed"
     expected = [f"deny refuses pods that run now when they start again: 1 pod with GPUs there (default/a); {remedy}"]
-    assert told(pods, "Deny") == told(pods, "Warn", "deny") == told(pods, None, "deny") == expected
+    assert lines_of(pods, "Deny") == lines_of(pods, "Warn", "deny") == lines_of(pods, None, "deny") == expected
 
 
 def test_where_nothing_is_refused_is_said() -> None:
     remedy = "set it to deny, warn or allow"
     many = {f"default/{index}": GPUS for index in range(7)}
     listed = ": 7 pods with GPUs there (default/0, default/1, default/2, default/3, default/4 and 2 more)"
-    assert told({}, "Warn") == [f"pods with GPUs in namespaces that no stack manages are only warned about; {remedy}"]
-    assert told(many) == [f"pods with GPUs in namespaces that no stack manages are let in{listed}; {remedy}"]
+    assert lines_of({}, "Warn") == [
+        f"pods with GPUs in namespaces that no stack manages are only warned about; {remedy}"
+    ]
+    assert lines_of(many) == [f"pods with GPUs in namespaces that no stack manages are let in{listed}; {remedy}"]
 
 
 @pytest.mark.parametrize(("action", "asked"), [("Deny", None), (None, "allow"), ("Warn", "deny")])
 def test_what_was_decided_is_not_told(action: str | None, asked: str | None) -> None:
-    assert told({"default/plain": PLAIN}, action, asked) == []
+    assert lines_of({"default/plain": PLAIN}, action, asked) == []
 
 
 @pytest.mark.parametrize("spec", [GPUS, OVERHEAD, CLAIM, COUNTED])
 def test_without_queues_pods_of_the_stack_that_no_setting_declares_are_listed(spec: Any) -> None:
     held, pods = "1 pod with GPUs (lab/own) that no setting declares", {"lab/own": spec, "lab/plain": PLAIN}
     refused = "workloads: the GPU guard refuses pods that run now when they start again"
-    assert told(pods, "Deny") == [f"{refused}: {held}; declare them"]
+    assert lines_of(pods, "Deny") == [f"{refused}: {held}; declare them"]
     # Before the first deployment of this version, and while it only warns.
     once = "once set, pods that run now in lab are refused when they start again"
     expected = [f"gpusInOtherNamespaces: {once}: {held}; declare them in workloads before"]
     for own in (None, "Warn"):
-        assert said({"namespace": "lab"}, pods, own=own, other="Deny") == expected
-    assert said({"namespace": "lab", "gpusInOtherNamespaces": "allow"}, pods, own="Warn") == [
+        assert notes_of({"namespace": "lab"}, pods, own=own, other="Deny") == expected
+    assert notes_of({"namespace": "lab", "gpusInOtherNamespaces": "allow"}, pods, own="Warn") == [
         f"{refused}: {held}; declare them"
     ]
 
@@ -136,7 +138,7 @@ def test_without_queues_pods_of_the_stack_that_no_setting_declares_are_listed(sp
 def test_with_queues_pods_that_no_admitted_job_owns_are_listed() -> None:
     def of(spec: Any, **about: Any) -> list[str]:
         pods = {f"{space}/a": {**spec, "serviceAccountName": "server"} for space in ("lab", "vision")}
-        return said({**TREE, "gpusInOtherNamespaces": "allow"}, pods, metadata=about)
+        return notes_of({**TREE, "gpusInOtherNamespaces": "allow"}, pods, metadata=about)
 
     def listed(*names: str) -> list[str]:
         held = f"{len(names)} pod{'s' if len(names) > 1 else ''} with GPUs ({', '.join(names)}) of no admitted job"
@@ -158,22 +160,22 @@ def test_with_queues_pods_that_no_admitted_job_owns_are_listed() -> None:
 
 def test_missing_parts_of_the_guard_are_named_with_the_command_that_creates_them() -> None:
     tree = {**TREE, "gpusInOtherNamespaces": "deny"}
-    assert said(tree, {}, other="Deny") == []
+    assert notes_of(tree, {}, other="Deny") == []
     lacks = ("policy lab-jobs-of-teams", "binding lab-gpus-in-other-namespaces", "talk/gpus")
     named = (
         "ValidatingAdmissionPolicy lab-jobs-of-teams, ValidatingAdmissionPolicyBinding lab-gpus-in-other-namespaces,"
         " ResourceQuota talk/gpus"
     )
-    assert said(tree, {}, other="Deny", lacks=lacks) == [
+    assert notes_of(tree, {}, other="Deny", lacks=lacks) == [
         f"namespace: parts of the GPU guard are missing in the cluster: {named}; create them with: {REPAIR}"
     ]
-    assert said(tree, {}, other="Deny", lacks=(*lacks, "stack")) == [], "the stack is not deployed"
+    assert notes_of(tree, {}, other="Deny", lacks=(*lacks, "stack")) == [], "the stack is not deployed"
 
 
 def test_limit_ranges_that_give_gpus_are_named() -> None:
     tree = {**TREE, "gpusInOtherNamespaces": "allow"}
-    assert said(tree, {}, limits={"default": {"nvidia.com/gpu": "4"}}) == [
+    assert notes_of(tree, {}, limits={"default": {"nvidia.com/gpu": "4"}}) == [
         "namespace: containers that request no GPUs get some by 1 LimitRange (lab/a);"
         ' set default and defaultRequest of these resources to "0"'
     ]
-    assert said(tree, {}, limits={"default": {"nvidia.com/gpu": "0"}, "max": {"nvidia.com/gpu": "4"}}) == []
+    assert notes_of(tree, {}, limits={"default": {"nvidia.com/gpu": "0"}, "max": {"nvidia.com/gpu": "4"}}) == []

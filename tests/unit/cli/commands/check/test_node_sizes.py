@@ -14,7 +14,7 @@ from cli import stack_config
 from cli.commands.check import node_sizes
 from components.base.settings import Settings
 from core.kube import Kube
-from tests.support.faults import put
+from tests.support.problems import put
 from tests.support.rendering import PROJECT, settings_of
 
 
@@ -26,7 +26,7 @@ class Api:
         return [{"status": {"allocatable": {"cpu": "2", "memory": "8388608Ki"}}}]
 
 
-def _told(**changes: Any) -> list[str]:
+def _problems(**changes: Any) -> list[str]:
     tree = copy.deepcopy(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
     del tree["workloads"]["digits"]["queue"]
     for path, value in changes.items():
@@ -44,19 +44,21 @@ def _told(**changes: Any) -> list[str]:
     ],
 )
 def test_a_pod_larger_than_the_machine_is_one_line(key: str, value: float, says: str) -> None:
-    assert _told(**{f"workloads/digits/resources/{key}": value}) == [
+    assert _problems(**{f"workloads/digits/resources/{key}": value}) == [
         f"tensorplane:workloads.digits.resources.{key}: {says}"
     ]
 
 
 def test_a_pod_of_the_machines_size_and_simulated_nodes_are_accepted() -> None:
-    assert _told(**{"workloads/digits/resources/cpus": 2, "workloads/digits/resources/memoryGib": 8}) == []
-    assert _told(nodeGroups={"cards": {"accelerator": "t4", "max": 1}}, **{"workloads/digits/resources/cpus": 5}) == []
+    assert _problems(**{"workloads/digits/resources/cpus": 2, "workloads/digits/resources/memoryGib": 8}) == []
+    assert (
+        _problems(nodeGroups={"cards": {"accelerator": "t4", "max": 1}}, **{"workloads/digits/resources/cpus": 5}) == []
+    )
 
 
 def test_node_sizes_of_other_clusters_are_not_checked() -> None:
     other = {"kind": "existing", "context": "team"}
-    assert _told(cluster=other, **{"workloads/digits/resources/cpus": 5}) == []
+    assert _problems(cluster=other, **{"workloads/digits/resources/cpus": 5}) == []
 
 
 _STAGE = """

@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Project:
     return found
 
 
-def told(project: Project, api: Api, name: str = "vision") -> list[str]:
+def find_lines(project: Project, api: Api, name: str = "vision") -> list[str]:
     try:
         cluster.refuse(project.load(name), api)  # type: ignore[arg-type]
     except UserError as fault:
@@ -49,17 +49,17 @@ def told(project: Project, api: Api, name: str = "vision") -> list[str]:
 
 def test_what_is_deployed_has_no_faults(project: Project) -> None:
     api = Api(jobsets=[], localqueues=["training"], persistentvolumeclaims=["models"])
-    assert told(project, api) == []
+    assert find_lines(project, api) == []
 
 
 def test_a_platform_that_is_not_there_is_one_line(project: Project) -> None:
     says = "dev is not deployed: the cluster has no namespace tensorplane-dev; deploy it with: make up"
-    assert told(project, Api()) == [f"platform: {says}"]
+    assert find_lines(project, Api()) == [f"platform: {says}"]
 
 
 def test_what_is_declared_and_not_deployed_is_a_line_each(project: Project) -> None:
     lacks = "dev declares {}, but namespace tensorplane-dev does not have it; deploy it with: make up"
-    assert told(project, Api(localqueues=["other"])) == [
+    assert find_lines(project, Api(localqueues=["other"])) == [
         "platform: the cluster of dev has no JobSet, which runs the jobs; deploy it with: make up",
         f"workloads.search.queue: {lacks.format('queue training')}",
         f"workloads.search.volumes.models: {lacks.format('volume models')}",
@@ -70,4 +70,4 @@ def test_what_is_declared_and_not_deployed_is_a_line_each(project: Project) -> N
 def test_the_platform_itself_is_not_compared_with_itself(project: Project) -> None:
     project.write("vision", {"platform": "dev", "workloads": {}})
     project.write("dev", {**PLATFORM, "volumes": {}, "workloads": {}, "teams": {}})
-    assert told(project, Api(), "dev") == []
+    assert find_lines(project, Api(), "dev") == []

@@ -61,7 +61,7 @@ class Api:
         return ANSWERS[path]
 
 
-def told(**volumes: Any) -> list[str]:
+def find_lines(**volumes: Any) -> list[str]:
     declared = {name: VolumeArgs.model_validate(args) for name, args in volumes.items()}
     return [str(fault) for fault in live_check.problems(declared, Embedded(), "ml", Api())]  # type: ignore[arg-type]
 
@@ -80,16 +80,16 @@ def told(**volumes: Any) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_new_volume_is_compared_with_what_is_there(volume: Any, says: str) -> None:
-    assert told(new=volume) == [f"tensorplane:volumes.new.{says}"]
+    assert find_lines(new=volume) == [f"tensorplane:volumes.new.{says}"]
 
 
 def test_a_volume_that_is_there_does_not_shrink_and_may_have_lost_its_origin() -> None:
-    assert told(models={"sizeGib": 1.5}) == [
+    assert find_lines(models={"sizeGib": 1.5}) == [
         "tensorplane:volumes.models.sizeGib: volume models has 2 GiB and cannot shrink; set sizeGib to 2 or more"
     ]
     gone = {"kind": "storageClass", "name": "gone"}
     origin = {"snapshot": "models-20261121-1500"}
-    assert told(old={"sizeGib": 2, "backend": gone, "from": origin}, files={"sizeGib": 1}) == []
+    assert find_lines(old={"sizeGib": 2, "backend": gone, "from": origin}, files={"sizeGib": 1}) == []
 
 
 @pytest.mark.parametrize(
@@ -105,25 +105,25 @@ def test_a_volume_that_is_there_does_not_shrink_and_may_have_lost_its_origin() -
     ],
 )  # fmt: skip
 def test_an_origin_changed_after_creation_is_one_line_with_the_remedy(name: str, origin: Any, says: str) -> None:
-    (line,) = told(**{name: {"sizeGib": 2, "from": origin}})
+    (line,) = find_lines(**{name: {"sizeGib": 2, "from": origin}})
     assert line.startswith(f"tensorplane:volumes.{name}.{says}; ")
     assert line.endswith("or declare another volume with it and mount that one")
 
 
 def test_a_volume_keeps_its_origin_and_may_leave_it_out() -> None:
-    assert told(again={"sizeGib": 2, "from": {"mirrorOf": "models"}}) == []
-    assert told(old={"sizeGib": 2}, again={"sizeGib": 2}) == []
+    assert find_lines(again={"sizeGib": 2, "from": {"mirrorOf": "models"}}) == []
+    assert find_lines(old={"sizeGib": 2}, again={"sizeGib": 2}) == []
 
 
 def test_a_size_is_compared_as_its_claim_says_it() -> None:
-    assert told(rounded={"sizeGib": 0.1}, anew={"sizeGib": 0.1, "from": {"snapshot": "tenth"}}) == []
+    assert find_lines(rounded={"sizeGib": 0.1}, anew={"sizeGib": 0.1, "from": {"snapshot": "tenth"}}) == []
 
 
 def test_valid_volumes_have_no_faults_and_unused_facts_are_not_read() -> None:
     fast = {"kind": "storageClass", "name": "fast"}
-    assert told(new={"sizeGib": 2, "backend": fast, "from": {"snapshot": "models-20261121-1500"}}) == []
-    assert told(new={"sizeGib": 1, "from": {"snapshot": "young"}}) == []
-    assert told(new={"sizeGib": 1200, "backend": {"kind": "fsxLustre"}, "from": {"snapshot": "backup-1"}}) == []
+    assert find_lines(new={"sizeGib": 2, "backend": fast, "from": {"snapshot": "models-20261121-1500"}}) == []
+    assert find_lines(new={"sizeGib": 1, "from": {"snapshot": "young"}}) == []
+    assert find_lines(new={"sizeGib": 1200, "backend": {"kind": "fsxLustre"}, "from": {"snapshot": "backup-1"}}) == []
     api = Api()
     assert list(live_check.problems({}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
     assert list(live_check.problems({"models": VolumeArgs(size_gib=3)}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]

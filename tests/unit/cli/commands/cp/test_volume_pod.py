@@ -10,7 +10,7 @@ import stack
 from cli.commands.cp import volume_pod
 from components.base.settings import Settings
 from core.errors import UserError
-from tests.support.faults import dev
+from tests.support.problems import dev
 
 
 def _pod(tree: dict[str, Any], *, account: str = "default", read_only: bool = False) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
 from core.errors import UserError
 from driver.update.data_at_risk import Acknowledged
-from tests.hosts.preview_events import said
+from tests.hosts.preview_events import diagnostic
 
 _URN = "urn:pulumi:dev::tensorplane::"
 _CLAIM = "tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim"
@@ -46,7 +46,7 @@ def _compared(
         "3f9c2ab417",
         Streamed(before, False),
         Streamed(after, failed),
-        asked=asked or Acknowledged("Pulumi.dev.yaml"),
+        acknowledged=asked or Acknowledged("Pulumi.dev.yaml"),
     )
 
 
@@ -119,7 +119,9 @@ def test_a_refused_update_says_who_refuses_it_and_marks_what_is_protected() -> N
 def test_a_removed_environment_that_loses_data_says_whether_pulumi_refuses_it(protect: bool, says: str) -> None:
     before = Streamed([_made(_CLAIM, _claim(), protect=protect)], False)
     nothing = Streamed([], False)
-    found = comparison.report("dev", "3f9c2ab417", before, nothing, asked=Acknowledged("Pulumi.dev.yaml"), removed=True)
+    found = comparison.report(
+        "dev", "3f9c2ab417", before, nothing, acknowledged=Acknowledged("Pulumi.dev.yaml"), removed=True
+    )
     text = render.markdown(found)
     assert f"**This check fails: that would lose data.** {says}" in text
     remedy = "first deploy a change of Pulumi.dev.yaml that removes a and adds `tensorplane:acknowledge:"
@@ -135,14 +137,18 @@ def test_an_unprotected_volume_needs_an_acknowledgement() -> None:
 
 
 def test_a_branch_whose_program_fails_deletes_nothing_in_its_report() -> None:
-    found = _compared([_made(_CLAIM, _claim(), protect=True)], [said("error", "volumes.a: no backend")], failed=True)
-    assert (found.changes, found.risks, found.faults) == ((), (), ("volumes.a: no backend",))
+    found = _compared(
+        [_made(_CLAIM, _claim(), protect=True)], [diagnostic("error", "volumes.a: no backend")], failed=True
+    )
+    assert (found.changes, found.risks, found.errors) == ((), (), ("volumes.a: no backend",))
     assert found.failed
 
 
 def test_a_merge_base_whose_preview_fails_is_named() -> None:
-    before = Streamed([said("error", "unknown setting")], failed=True)
-    found = comparison.report("dev", "3f9c2ab417", before, Streamed([_made(_ROLE, {})], False), asked=Acknowledged())
+    before = Streamed([diagnostic("error", "unknown setting")], failed=True)
+    found = comparison.report(
+        "dev", "3f9c2ab417", before, Streamed([_made(_ROLE, {})], False), acknowledged=Acknowledged()
+    )
     assert found.warnings == (
         "the preview of commit 3f9c2ab417 failed (unknown setting), so everything is shown as new",
     )

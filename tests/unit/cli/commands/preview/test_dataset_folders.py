@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from cli.commands.preview import dataset_folders
-from cli.commands.preview.report import Facts, Report
+from cli.commands.preview.report import Outputs, Report
 from cli.output.escaping import line as shown
 
 VOLUME = "tensorplane:index:Volume"
 SIZE = {"sizeGib": 1}
 
 
-def _report(**volumes: tuple[Facts, Facts]) -> Report:
+def _report(**volumes: tuple[Outputs, Outputs]) -> Report:
     return Report("prod", components={VOLUME: volumes})
 
 
-def _has(**datasets: str) -> Facts:
+def _has(**datasets: str) -> Outputs:
     return {**SIZE, "datasets": datasets}
 
 

@@ -10,7 +10,7 @@ from cli.output.escaping import line as shown
 from tests.hosts.preview_events import queue
 
 
-def _said(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def _lines(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return list(map(shown, flavors.lines(Report("prod", components={"tensorplane:index:Queue": {"a": (old, new)}}))))
 
 
@@ -22,24 +22,24 @@ def _having(quota: float, **most: float) -> dict[str, Any]:
 
 
 def test_more_gpus_without_quota_are_named_with_how_many_there_were() -> None:
-    (line,) = _said(_having(4, t4=8), _having(4, t4=16))
+    (line,) = _lines(_having(4, t4=8), _having(4, t4=16))
     says = "**12 of 16 t4 are in no queue's quota** (before: 4 of 8): jobs in queues use at most 4 at a time. "
     assert line.startswith(says)
 
 
 def test_a_new_flavor_without_quota_is_named() -> None:
-    (line,) = _said(_having(8, t4=8), _having(8, t4=8, l4=2))
+    (line,) = _lines(_having(8, t4=8), _having(8, t4=8, l4=2))
     assert line.startswith("**2 of 2 l4 are in no queue's quota**: jobs in queues use none. ")
 
 
 def test_a_flavor_that_goes_strands_the_jobs_that_require_it() -> None:
-    assert _said(_having(0, t4=8, l4=2), _having(0, t4=8)) == [
+    assert _lines(_having(0, t4=8, l4=2), _having(0, t4=8)) == [
         "no node group has **l4** any more: jobs that require it never start; none of this stack's workloads does"
     ]
 
 
 def test_a_raised_quota_leaves_fewer_for_pods_without_a_queue() -> None:
-    (line,) = _said(_having(4, t4=8), _having(6, t4=8))
+    (line,) = _lines(_having(4, t4=8), _having(6, t4=8))
     assert line.startswith("**t4** that no quota covers, left for pods without a queue: 4 → 2. No workload of this")
 
 
@@ -55,7 +55,7 @@ def test_other_machines_of_a_group_with_as_many_gpus_without_quota_are_no_news()
 
 
 def test_an_equal_quota_an_unknown_capacity_and_a_new_stack_say_nothing() -> None:
-    assert _said(_having(4, t4=8), _having(4, t4=8)) == []
+    assert _lines(_having(4, t4=8), _having(4, t4=8)) == []
     unknown = {**_having(4, t4=8), "machines": [{"name": "t4", "gpus": True, "max": None}]}
-    assert _said(unknown, _having(4, t4=8)) == _said(_having(4, t4=8), unknown) == []
-    assert _said({}, _having(4, t4=8)) == _said(_having(4, t4=8), {}) == []
+    assert _lines(unknown, _having(4, t4=8)) == _lines(_having(4, t4=8), unknown) == []
+    assert _lines({}, _having(4, t4=8)) == _lines(_having(4, t4=8), {}) == []

@@ -40,7 +40,7 @@ def _changes(operation: str, kind: str, many: int) -> list[Change]:
     ],
 )  # fmt: skip
 def test_the_numbers_say_of_what(changes: list[Change], says: str) -> None:
-    assert _head(Report("dev", tuple(changes), unchanged=5, verdicts=(PASSED,)))[0] == f"**{says}**"
+    assert _head(Report("dev", tuple(changes), unchanged=5, policy_results=(PASSED,)))[0] == f"**{says}**"
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_the_numbers_say_of_what(changes: list[Change], says: str) -> None:
     ],
 )
 def test_how_policies_judged_is_the_second_line(verdicts: list[PolicyResult], says: str) -> None:
-    assert _head(Report("mine", verdicts=tuple(verdicts)))[1] == says
+    assert _head(Report("mine", policy_results=tuple(verdicts)))[1] == says
 
 
 def test_rules_that_the_stack_disables_are_named_beside_those_that_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driver.update.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
-    assert _head(Report("mine", verdicts=(PASSED,)))[1] == (
+    assert _head(Report("mine", policy_results=(PASSED,)))[1] == (
         "**Policies:** 1 judged, none refuses; disabled: gpu-quota."
     )
 
 
 def test_a_change_of_the_policies_stands_in_the_beginning() -> None:
     """ "none refuses" would reassure who does not know that the limit was raised."""
-    report = Report("mine", verdicts=(PASSED,), policy_changes=("gpu-quota.maxGpus 60 → 600",))
+    report = Report("mine", policy_results=(PASSED,), policy_changes=("gpu-quota.maxGpus 60 → 600",))
     assert "## Policies that judge this update change\n\n- gpu-quota.maxGpus 60 → 600" in "\n\n".join(_head(report))
 
 
@@ -76,7 +76,7 @@ def test_that_no_policy_judged_is_a_heading_before_everything_else() -> None:
 
 def _volumes(**sides: tuple[Any, Any]) -> Report:
     found = {name: tuple({"sizeGib": size} if size else {} for size in both) for name, both in sides.items()}
-    return Report("mine", verdicts=(PASSED,), components={VOLUME: found})  # type: ignore[dict-item]
+    return Report("mine", policy_results=(PASSED,), components={VOLUME: found})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_sizes_that_stay_or_are_secret_are_no_cost() -> None:
 
 def test_an_update_that_only_shrinks_a_volume_is_not_said_to_lose_data() -> None:
     shrinks, lost = Risk("volume a would shrink", stops=True, loses=False), Risk("volume b is deleted", stops=True)
-    report = Report("mine", verdicts=(PASSED,), risks=(shrinks,))
+    report = Report("mine", policy_results=(PASSED,), risks=(shrinks,))
     assert _head(report)[0].startswith("**This update is refused: a volume cannot shrink.**")
     assert _head(replace(report, risks=(shrinks, lost)))[0].startswith(
         "**This update is refused: it would lose data.**"
@@ -114,9 +114,13 @@ def test_what_is_no_longer_protected_is_data_at_risk_although_nothing_else_chang
         step = {"op": "create", "urn": urn, "type": "kubernetes:core/v1:Namespace", "new": state}
         return Streamed([{"resourcePreEvent": {"metadata": step}}], failed=False)
 
-    found = comparison.report("prod", "3f9c2ab417", streamed(kept=True), streamed(kept=False), asked=Acknowledged("P"))
+    found = comparison.report(
+        "prod", "3f9c2ab417", streamed(kept=True), streamed(kept=False), acknowledged=Acknowledged("P")
+    )
     assert "- Namespace vision is no longer protected: a later update can delete it" in "\n".join(_head(found))
-    kept = comparison.report("prod", "3f9c2ab417", streamed(kept=False), streamed(kept=True), asked=Acknowledged("P"))
+    kept = comparison.report(
+        "prod", "3f9c2ab417", streamed(kept=False), streamed(kept=True), acknowledged=Acknowledged("P")
+    )
     assert "no longer protected" not in render.markdown(kept)
 
 
@@ -127,6 +131,8 @@ def test_numbers_of_many_digits_are_whole() -> None:
 
 def test_replaced_properties_come_first_of_one_resource_that_changes_much() -> None:
     many = [Property(f"labels.{letter}", '"1"', '"2"', replaces=letter == "z") for letter in "abcz"]
-    report = Report("mine", (Change("replace", "aws:eks/nodeGroup:NodeGroup", "gpu", tuple(many)),), verdicts=(PASSED,))
+    report = Report(
+        "mine", (Change("replace", "aws:eks/nodeGroup:NodeGroup", "gpu", tuple(many)),), policy_results=(PASSED,)
+    )
     line = next(part for part in "\n".join(_head(report)).splitlines() if part.startswith("- replace NodeGroup"))
     assert line.startswith("- replace NodeGroup **gpu**: labels.z ")

@@ -45,11 +45,11 @@ def _report(name: str) -> Report:
         ),
         components=components,
         pods_before=(Pods(outputs.TRAINING_JOB, name, name, spec={"containers": []}),),
-        verdicts=(
+        policy_results=(
             PolicyResult(name, "tensorplane 0.1.0", "mandatory", (f"{name} requests 4 GPUs",)),
             PolicyResult("b", "t"),
         ),
-        faults=(name, f"queues.{name}: unknown"),
+        errors=(name, f"queues.{name}: unknown"),
         warnings=(name, f"volume {name} is small"),
         risks=(Risk(f"volume {name} is deleted; add `x: [b]`", stops=True), Risk(name)),
         runs=(f"new run of {name}: image changed",),

@@ -26,7 +26,7 @@ def _report(images: Images, kind: str = "TrainingJob") -> Report:
     return Report("dev", components={f"tensorplane:index:{kind}": found})
 
 
-def _said(images: Images, kind: str = "TrainingJob") -> list[str]:
+def _lines(images: Images, kind: str = "TrainingJob") -> list[str]:
     return list(map(shown, in_words.lines(_report(images, kind))))
 
 
@@ -50,26 +50,26 @@ def _said(images: Images, kind: str = "TrainingJob") -> list[str]:
     ],
 )  # fmt: skip
 def test_an_image_is_said_by_what_differs(old: Any, new: Any, says: str) -> None:
-    assert _said([(old, new)]) == [f"training job **job-000**: {says}"]
+    assert _lines([(old, new)]) == [f"training job **job-000**: {says}"]
 
 
 def test_equal_tags_of_many_are_a_line_with_the_tags_and_others_one_with_their_range() -> None:
     named = "**job-000, job-001, job-002 and 37 more**"
     equal: Images = [(f"{TRAIN}:1", f"{TRAIN}:2")] * 40
-    assert _said(equal) == [f"image tag of 40 training jobs 1 → 2, {TRAIN}: {named}"]
+    assert _lines(equal) == [f"image tag of 40 training jobs 1 → 2, {TRAIN}: {named}"]
     differ: Images = [(f"{TRAIN}:1", f"{TRAIN}:2-{number}") for number in range(40)]
-    assert _said(differ) == [f"image tag of 40 training jobs 1 → 40 tags from 2-0 to 2-39, {TRAIN}: {named}"]
+    assert _lines(differ) == [f"image tag of 40 training jobs 1 → 40 tags from 2-0 to 2-39, {TRAIN}: {named}"]
 
 
 def test_the_odd_tag_among_equal_ones_is_a_line_and_first() -> None:
     images: Images = [(f"{TRAIN}:1", f"{TRAIN}:{'2-dev' if number == 7 else '2'}") for number in range(40)]
-    assert _said(images)[0] == f"training job **job-007**: image tag 1 → 2-dev, {TRAIN}"
+    assert _lines(images)[0] == f"training job **job-007**: image tag 1 → 2-dev, {TRAIN}"
 
 
 def test_different_tags_to_one_are_a_line_with_all_of_them() -> None:
     images: Images = [(f"{TRAIN}:1.{number % 2 + 2}", f"{TRAIN}:1.4") for number in range(40)]
     named = "**job-000, job-001, job-002 and 37 more**"
-    assert _said(images) == [f"image tag of 40 training jobs 1.2, 1.3 → 1.4, {TRAIN}: {named}"]
+    assert _lines(images) == [f"image tag of 40 training jobs 1.2, 1.3 → 1.4, {TRAIN}: {named}"]
 
 
 @pytest.mark.parametrize(
@@ -82,20 +82,20 @@ def test_different_tags_to_one_are_a_line_with_all_of_them() -> None:
 )
 def test_an_older_tag_or_one_of_another_form_is_not_within_the_range_of_others(odd: str, says: str) -> None:
     tags = [odd if number == 7 else f"2.21.{number % 7 + 1}-{number}" for number in range(40)]
-    first, second = _said([(f"{TRAIN}:2.21.0", f"{TRAIN}:{tag}") for tag in tags])
+    first, second = _lines([(f"{TRAIN}:2.21.0", f"{TRAIN}:{tag}") for tag in tags])
     assert first == f"training job **job-007**: {says}, {TRAIN}"
     assert second.startswith("image tag of 39 training jobs 2.21.0 → 39 tags from 2.21.1-0 to 2.21.7-34, ")
 
 
 def test_tags_of_commits_are_of_one_form() -> None:
     tags = [f"main-{number:x}{'a1b2c3d4e5'[: 9 - len(f'{number:x}')]}" for number in range(40)]
-    (line,) = _said([(f"{TRAIN}:main-0a1b2c3d", f"{TRAIN}:{tag}") for tag in tags])
+    (line,) = _lines([(f"{TRAIN}:main-0a1b2c3d", f"{TRAIN}:{tag}") for tag in tags])
     assert line.startswith("image tag of 40 training jobs main-0a1b2c3d → 40 tags from main-")
 
 
 def test_one_of_another_repository_is_apart_from_many_that_only_change_their_registry() -> None:
     images: Images = [(f"a.example/{n}:1", f"b.example/{'other' if n == 3 else n}:1") for n in range(40)]
-    first, second = _said(images)
+    first, second = _lines(images)
     assert first == "training job **job-003**: **image from another registry**: a.example/3:1 → b.example/other:1"
     assert second.startswith("**image of 39 training jobs from another registry**: a.example → b.example: ")
 
@@ -134,7 +134,7 @@ def test_images_of_a_pipelines_stages_are_compared_by_repository() -> None:
 
 def test_many_images_of_another_registry_are_one_line() -> None:
     images: Images = [(f"a.example/{number}:1", f"b.example/{number}:1") for number in range(40)]
-    (line,) = _said(images)
+    (line,) = _lines(images)
     assert line.startswith("**image of 40 training jobs from another registry**: a.example → b.example: **job-000, ")
 
 

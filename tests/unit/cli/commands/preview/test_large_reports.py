@@ -37,7 +37,7 @@ def found(before: Streamed) -> Report:
     tree["queues"]["research"]["gpus"] = {"l4": 8}
     image = f"registry.example/train@sha256:{'1' * 64}"
     after = many_workloads.streamed(tree, "digits", MANY, image=image)
-    return comparison.report("prod", COMMIT, before, after, asked=ASKED)
+    return comparison.report("prod", COMMIT, before, after, acknowledged=ASKED)
 
 
 def _head(report: Report) -> str:
@@ -101,7 +101,7 @@ def test_the_beginning_has_each_reason_of_a_refusal_whatever_their_number(
     refused = PolicyResult("gpu-quota", "p 1", "mandatory", (message,))
     risks = tuple(Risk(text, stops=True) for text in lost)
     faults = tuple(f"fault {number}" for number in range(MANY))
-    head = _head(replace(found, risks=risks, verdicts=(*verdicts, refused), faults=faults))
+    head = _head(replace(found, risks=risks, policy_results=(*verdicts, refused), errors=faults))
     assert "**This update is refused: it would lose data.**" in head
     assert "A policy refuses it, too." in head
     assert f"- **gpu-quota** (mandatory): {message[:40]}" in head
@@ -121,7 +121,9 @@ def test_what_the_beginning_leaves_out_is_counted_there_and_complete_below(found
 
 def test_the_beginning_names_each_of_many_policies_however_long_their_messages(found: Report) -> None:
     verdicts = tuple(PolicyResult(f"rule-{n}", "p 1", "mandatory", ("x y " * 900,)) for n in range(12))
-    head = _head(replace(found, verdicts=verdicts, failed=True, faults=("f " * 5000,), risks=(Risk("r " * 5000),)))
+    head = _head(
+        replace(found, policy_results=verdicts, failed=True, errors=("f " * 5000,), risks=(Risk("r " * 5000),))
+    )
     assert [f"- **rule-{n}** (mandatory): x y" in head for n in range(12)] == [True] * 12
 
 

@@ -10,7 +10,7 @@ QUEUE = "kueue.x-k8s.io/v1beta2:ClusterQueue"
 QUOTA = 'spec.resourceGroups[0].flavors["tensorplane-prod-t4"].resources["{}"].nominalQuota'
 
 
-def _said(*properties: Property) -> list[str]:
+def _lines(*properties: Property) -> list[str]:
     change = Change("update", QUEUE, "tensorplane-prod-research", properties)
     return list(
         map(
@@ -21,7 +21,7 @@ def _said(*properties: Property) -> list[str]:
 
 
 def test_cores_and_memory_that_a_quota_gains_with_its_gpus_are_named() -> None:
-    assert _said(
+    assert _lines(
         Property(QUOTA.format("cpu"), '"576"', '"768"', False),
         Property(QUOTA.format("memory"), '"6144Gi"', '"8192Gi"', False),
         Property(QUOTA.format("nvidia.com/gpu"), '"24"', '"32"', False),
@@ -29,4 +29,4 @@ def test_cores_and_memory_that_a_quota_gains_with_its_gpus_are_named() -> None:
 
 
 def test_other_changes_of_a_queue_are_not_named() -> None:
-    assert _said(Property("spec.cohortName", '"a"', '"b"', False)) == []
+    assert _lines(Property("spec.cohortName", '"a"', '"b"', False)) == []

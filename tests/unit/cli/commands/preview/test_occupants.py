@@ -8,7 +8,7 @@ import pytest
 
 from cli.commands.preview import occupants
 from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Components, Facts, Report
+from cli.commands.preview.report import Components, Outputs, Report
 from tests.hosts.preview_events import group, queue
 
 LABELS = {"tensorplane.dev/accelerator": "t4", "tensorplane.dev/flavor": "t4"}
@@ -81,7 +81,7 @@ def test_who_loses_a_group_is_named_with_what_is_not_known() -> None:
     ("agent", "when"), [({"a": ({}, {})}, "after a minute or more"), ({}, "once its waitForPodsReady times out")]
 )
 def test_jobs_admitted_to_a_flavor_that_no_group_has_any_more_wait_for_another(
-    agent: dict[str, tuple[Facts, Facts]], when: str
+    agent: dict[str, tuple[Outputs, Outputs]], when: str
 ) -> None:
     l4 = {**T4, "labels": {"tensorplane.dev/accelerator": "l4", "tensorplane.dev/flavor": "l4"}}
     groups: Components = {"tensorplane:index:NodeGroup": {"old": (T4, l4)}, "tensorplane:index:QuotaReturn": agent}

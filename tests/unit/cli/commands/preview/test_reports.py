@@ -63,10 +63,10 @@ def before() -> Streamed:
 
 def _report(before: Streamed, edit: Edit | None) -> Report:
     if edit is None:
-        return comparison.report("prod", COMMIT, before, Streamed([], failed=False), asked=ASKED, removed=True)
+        return comparison.report("prod", COMMIT, before, Streamed([], failed=False), acknowledged=ASKED, removed=True)
     tree = copy.deepcopy(dict(BEFORE))
     edit(tree)
-    return comparison.report("prod", COMMIT, before, previewed_graphs.streamed(tree), asked=ASKED)
+    return comparison.report("prod", COMMIT, before, previewed_graphs.streamed(tree), acknowledged=ASKED)
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -88,6 +88,6 @@ def test_a_dataset_in_another_folder_is_a_line_although_no_resource_changes() ->
         previewed_graphs.streamed({**BEFORE, "datasets": {"images": {"volume": "models", "path": path}}})
         for path in ("raw", "images")
     )
-    text = render.markdown(comparison.report("prod", COMMIT, before, after, asked=ASKED))
+    text = render.markdown(comparison.report("prod", COMMIT, before, after, acknowledged=ASKED))
     assert "- dataset **images** is in **images** of volume **models** instead of **raw** of volume **models**" in text
     assert "- dataset images: its versions stay in raw of volume models; copy that folder" in text

@@ -34,7 +34,7 @@ def _changed(before: Streamed, **stages_: dict[str, Any] | None) -> Report:
         else:
             declared[name] = {**declared.get(name, {}), **keys}
     return comparison.report(
-        "prod", "abc", before, previewed_graphs.streamed(tree), asked=Acknowledged("Pulumi.prod.yaml")
+        "prod", "abc", before, previewed_graphs.streamed(tree), acknowledged=Acknowledged("Pulumi.prod.yaml")
     )
 
 
@@ -107,7 +107,7 @@ def test_a_join_of_folders_that_a_former_version_deployed_is_named() -> None:
                 dag = ((state or {}).get("inputs") or {}).get("dag") or ((state or {}).get("outputs") or {}).get("dag")
                 if dag:
                     dag["prepare"].pop("keys", None)
-    report = comparison.report("prod", "abc", former, streamed, asked=Acknowledged("Pulumi.prod.yaml"))
+    report = comparison.report("prod", "abc", former, streamed, acknowledged=Acknowledged("Pulumi.prod.yaml"))
     assert stages.words(report) == [
         "photos/prepare: other keys of its join; its next run joins photos by the full names of folders, and names of "
         "files without their ending"
@@ -124,7 +124,7 @@ def test_a_key_that_is_stated_is_named(before: Streamed) -> None:
         "abc",
         previewed_graphs.streamed(tree),
         previewed_graphs.streamed(changed),
-        asked=Acknowledged("Pulumi.prod.yaml"),
+        acknowledged=Acknowledged("Pulumi.prod.yaml"),
     )
     (line,) = stages.words(report)
     assert line.startswith("photos/prepare: other keys of its join; its next run joins notes by (*).tar.gz, photos by ")

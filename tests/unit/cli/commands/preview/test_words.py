@@ -15,7 +15,7 @@ from tests.hosts.preview_events import group, queue
 T4 = group("t4", "g4dn.xlarge", (0, 20), gpusMax=20, hourlyUsdMax=10.5)
 
 
-def _said(kind: str, old: Any, new: Any) -> list[str]:
+def _lines(kind: str, old: Any, new: Any) -> list[str]:
     return list(map(shown, words.lines(Report("dev", components={f"tensorplane:index:{kind}": {"a": (old, new)}}))))
 
 
@@ -48,7 +48,7 @@ def _said(kind: str, old: Any, new: Any) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_change_is_one_line_in_the_terms_of_the_settings(kind: str, old: Any, new: Any, says: str) -> None:
-    assert _said(kind, old, new) == [says]
+    assert _lines(kind, old, new) == [says]
 
 
 def test_a_terminal_shows_names_in_bold_without_the_stars_of_markdown() -> None:
@@ -59,8 +59,8 @@ def test_a_terminal_shows_names_in_bold_without_the_stars_of_markdown() -> None:
 
 
 def test_what_changes_without_words_or_not_at_all_has_no_line() -> None:
-    assert _said("Queue", queue("low", {}), {**queue("low", {}), "gpus": 0}) == []
-    assert _said("TrainingJob", {"pods": 1, "extra": 1}, {"pods": 1, "extra": 2}) == []
+    assert _lines("Queue", queue("low", {}), {**queue("low", {}), "gpus": 0}) == []
+    assert _lines("TrainingJob", {"pods": 1, "extra": 1}, {"pods": 1, "extra": 2}) == []
 
 
 def test_a_new_volume_with_the_settings_of_a_deleted_one_is_called_empty() -> None:

@@ -36,8 +36,8 @@ def _answer(pods: list[dict[str, Any]], *nodes: dict[str, Any], events: list[dic
 
 def test_a_server_whose_pods_run_on_sound_nodes_needs_no_line() -> None:
     found = _answer([_pod(), _pod("digits-server-5f7c9d8b6-aaaaa")], _node())
-    assert (found.verdict, found.state, found.lines) == ("digits-server: 2 of 2 pods ready", "running", ())
-    assert _answer([]).verdict == "digits-server has no pods"
+    assert (found.conclusion, found.state, found.lines) == ("digits-server: 2 of 2 pods ready", "running", ())
+    assert _answer([]).conclusion == "digits-server has no pods"
 
 
 @pytest.mark.parametrize("node", [_node(condition=_UNKNOWN), _node(taint=cluster.TAINT)], ids=["unknown", "tainted"])

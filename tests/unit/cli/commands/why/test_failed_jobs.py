@@ -13,7 +13,7 @@ from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import QuotaTree
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
-from tests.support.planned_jobs import facts, planned
+from tests.support.planned_jobs import job_context, planned
 from workloads.pods.mounts import Mountable
 
 
@@ -67,7 +67,7 @@ def test_why_needs_no_kueue() -> None:
 def test_why_tells_what_nothing_ends() -> None:
     asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), QuotaTree({}, {}, ()), NOW)
     found = reasons.answer(asked)
-    assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
+    assert (found.state, found.conclusion) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
     told, remedy = found.lines
     assert told == f"Its pod has a node but does not run: {UNPULLED.partition(': ')[2]}."
     assert remedy.endswith(f"kubectl -n ml delete jobset {RUN}")
@@ -81,13 +81,13 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
         job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), QuotaTree({}, {}, ()), NOW
     )
     found = reasons.answer(asked)
-    assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
+    assert (found.state, found.conclusion) == ("running", f"{RUN} runs, in no queue")
     assert found.lines == ("It was restarted 1 time (0 count against maxRestarts).",)
 
 
 def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() -> None:
     kept = planned(
-        facts(volumes={"models": Mountable("models-claim", "/models")}),
+        job_context(volumes={"models": Mountable("models-claim", "/models")}),
         volumes={"models": None},
         checkpoints={"volume": "models"},
     ).job_set

@@ -10,7 +10,7 @@ import pytest
 from cli.commands.why import limits, pods, reasons
 from cli.kueue.objects import JobObjects
 from tests.unit.cli.commands.why.test_why import WAITING, WAITING_DETAILS, changed
-from tests.unit.cli.kueue.recorded import asked
+from tests.unit.cli.kueue.recorded import observed
 
 
 def _range(kind: str, **of: Any) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_a_job_that_waits_or_was_admitted_hears_of_it(state: str) -> None:
         admitted = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
         given = {"clusterQueue": "tensorplane-dev-research", "podSetAssignments": []}
         facts = changed(WAITING, "low5", conditions=admitted, admission=given)
-    found = reasons.answer(asked(facts, details, job))
+    found = reasons.answer(observed(facts, details, job))
     assert found.state == state
     assert "LimitRange lab allows a pod at most 1 of cpu, but one of the worker pods has 2." in found.lines
 

@@ -24,7 +24,7 @@ def returned(*, active: bool, **annotations: str) -> why_answer.Answer:
 def test_the_reason_and_the_next_retry_are_reported() -> None:
     found = returned(active=False, **{RETRY_AT: "2026-11-21T21:58:00Z"})
     assert found.state == "waiting"
-    assert found.verdict.endswith(f"and holds no quota of queue research: {_REASON}")
+    assert found.conclusion.endswith(f"and holds no quota of queue research: {_REASON}")
     assert found.lines == (
         f"It returned its quota 2026-11-21 21:54:00 UTC (30 s ago), the 2nd time: {_REASON}.",
         "It is retried in 3 min, at 21:58:00 UTC.",

@@ -25,7 +25,7 @@ from cli.training_jobs.find import get_job_set
 from components.catalog import GPU_RESOURCE
 from core.errors import UserError
 from tests.support.goldens import GOLDEN
-from tests.unit.cli.kueue.recorded import asked, recorded
+from tests.unit.cli.kueue.recorded import observed, recorded
 
 WAITING, WAITING_DETAILS = recorded("kueue_waiting")
 HELD, HELD_DETAILS = recorded("kueue_without_a_node")
@@ -36,7 +36,7 @@ def answer(
     job: str, facts: ClusterObjects = WAITING, details: dict[str, JobObjects] = WAITING_DETAILS
 ) -> why_answer.Answer:
     name = job if "-" in job else f"{job}-aaaa"
-    return reasons.answer(asked(facts, details, name))
+    return reasons.answer(observed(facts, details, name))
 
 
 def test_the_answers_are_as_recorded() -> None:
@@ -98,7 +98,7 @@ def test_a_job_that_is_tried_no_more_says_why() -> None:
         one["spec"]["active"] = "low5" not in one["metadata"]["name"]
     found = answer("low5", given_up)
     assert found.state == "stuck"
-    assert found.verdict.endswith(
+    assert found.conclusion.endswith(
         "Kueue no longer tries to admit it: exceeding the maximum number of re-queuing retries"
     )
 
@@ -122,7 +122,7 @@ def test_who_stopped_it_may_be_gone() -> None:
 
 
 def test_without_kueues_own_list_the_order_is_by_priority_and_time() -> None:
-    found = asked(WAITING, WAITING_DETAILS, "low5-aaaa")
+    found = observed(WAITING, WAITING_DETAILS, "low5-aaaa")
     assert found.work is not None
     names = [work.name for work in waiting.in_line(found.work, found.works, JobObjects())]
     assert names == ["low3-aaaa", "low4-aaaa", "low5-aaaa", "big-aaaa"]

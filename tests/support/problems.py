@@ -16,7 +16,7 @@ EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": Tr
 CPU = {"machine": "m7i.2xlarge", "min": 1, "max": 3}
 
 
-def faults_of(tree: dict[str, Any], secret: frozenset[Key] = frozenset()) -> list[str]:
+def problems_of(tree: dict[str, Any], secret: frozenset[Key] = frozenset()) -> list[str]:
     """The lines that a user would read; none where the settings are accepted."""
     try:
         stack.load(Settings(tree, secret))
