@@ -12,7 +12,7 @@ import pytest
 from core.errors import UserError
 from driver.update import run_effects
 from tests.support.run_events import SECRET, UNKNOWN, Event, events, files, hidden, planned, secret
-from workloads.training_job.manifest import Placement
+from workloads.training_job.context import Placement
 
 GOLDEN = Path(__file__).parent / "golden.txt"
 
