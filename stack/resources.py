@@ -47,9 +47,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     cluster = Cluster("cluster", config.cluster, resolved.fleet)
     inside = pulumi.ResourceOptions(provider=cluster.provider)
     _gpu_runtime(config, cluster, inside)
-    retained = [volume.retain for volume in config.volumes.values()]
-    retained += [stream.retained(config.volumes) for stream in config.streams.values()]
-    namespace = Namespace(config.namespace_name, protect=any(retained), teams=config.team_namespaces, opts=inside)
+    namespace = _namespace(config, inside)
     installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
     movers = [installed["volsync"]] if "volsync" in installed else []
     volumes = volumes_of(
@@ -66,16 +64,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         resolved, cluster, namespace, installed, volumes, guard=guard, inside=inside
     )
     if (config.workloads or config.teams) and not config.cluster.has_one_node:
-        spaces = {name: space.name for name, space in teams.items()}
-        needed_controllers = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
-        LostNodes(
-            config.nodes,
-            cluster=cluster,
-            namespace=namespace,
-            teams=spaces,
-            controllers=needed_controllers,
-            opts=inside,
-        )
+        _lost_nodes(config, cluster, namespace, teams, installed, inside)
     streams = streams_of(
         config.streams,
         cluster=cluster,
@@ -113,6 +102,27 @@ def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceO
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, cluster.fleet)
     if runtime.kind != "present":
         GpuRuntime(runtime, cluster=cluster, opts=inside)
+
+
+def _namespace(config: StackConfig, inside: pulumi.ResourceOptions) -> Namespace:
+    """The stack's namespace, protected if its deletion would delete data that is retained."""
+    retained = [volume.retain for volume in config.volumes.values()]
+    retained += [stream.retained(config.volumes) for stream in config.streams.values()]
+    return Namespace(config.namespace_name, protect=any(retained), teams=config.team_namespaces, opts=inside)
+
+
+def _lost_nodes(
+    config: StackConfig,
+    cluster: Cluster,
+    namespace: Namespace,
+    teams: Mapping[str, Space],
+    installed: Mapping[str, Controller],
+    inside: pulumi.ResourceOptions,
+) -> None:
+    """The agent for lost nodes, after these controllers, as far as the stack installs them."""
+    spaces = {name: space.name for name, space in teams.items()}
+    needed = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
+    LostNodes(config.nodes, cluster=cluster, namespace=namespace, teams=spaces, controllers=needed, opts=inside)
 
 
 def _demand(config: StackConfig, cluster: Cluster) -> Demand:

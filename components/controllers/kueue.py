@@ -54,8 +54,31 @@ def values(
     of a node. No quota counts them, and without this setting Kueue does not admit pods that request them. `metrics`:
     the chart's ServiceMonitor fails to install without the Prometheus operator's CRDs.
     """
-    # JSON is YAML: the chart parses it.
-    configuration: dict[str, Any] = {
+    return {
+        "controllerManager": {
+            "replicas": 1,
+            "manager": {
+                "image": image(CHART),
+                "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
+            },
+        },
+        # JSON is YAML: the chart parses it.
+        "managerConfig": {
+            "controllerManagerConfigYaml": json.dumps(
+                _configuration(fair_sharing=fair_sharing, pods=pods, metrics=metrics, uncounted=uncounted)
+            )
+        },
+        "enablePrometheus": metrics == "serviceMonitor",
+        # With both, Prometheus would scrape twice.
+        **({"metricsService": {"annotations": _SCRAPED}} if metrics == "annotations" else {}),
+    }
+
+
+def _configuration(
+    *, fair_sharing: bool, pods: bool, metrics: KueueMetrics, uncounted: Collection[str]
+) -> dict[str, Any]:
+    """Kueue's own configuration."""
+    found: dict[str, Any] = {
         "apiVersion": KUEUE_CONFIG_API,
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
@@ -90,22 +113,10 @@ def values(
         "featureGates": {"ReclaimablePods": False},
     }
     if fair_sharing:
-        configuration["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
+        found["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     if uncounted:
-        configuration["resources"] = {"excludeResourcePrefixes": sorted(uncounted)}
-    return {
-        "controllerManager": {
-            "replicas": 1,
-            "manager": {
-                "image": image(CHART),
-                "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
-            },
-        },
-        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration)},
-        "enablePrometheus": metrics == "serviceMonitor",
-        # With both, Prometheus would scrape twice.
-        **({"metricsService": {"annotations": _SCRAPED}} if metrics == "annotations" else {}),
-    }
+        found["resources"] = {"excludeResourcePrefixes": sorted(uncounted)}
+    return found
 
 
 def _values(demand: Demand, settings: KueueArgs) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from components.base.labels import JOB_SET_NAME
 from core.errors import UserError
 from core.kube import Kube
 from driver.runs.job_set import JobSet, plain
-from driver.update.engine_events import Event, JobSteps, list_job_steps
+from driver.update.engine_events import JobSteps
 
 _SETTING_OF_PART = {
     "command": "command",
@@ -165,9 +165,9 @@ def _hashes(state: Mapping[str, Any]) -> dict[str, str]:
 _LAST_DIGITS = "results may differ in the last digits"
 
 
-def effect_lines(events: Iterable[Event], api: Kube | None) -> tuple[str, ...]:
-    """The lines for the events of a preview. `api`: the stack's cluster, if it can be asked how far runs are."""
-    return tuple(effect_line(change, _find_progress(change, api)) for change in find_effects(list_job_steps(events)))
+def effect_lines(jobs: Iterable[JobSteps], api: Kube | None) -> tuple[str, ...]:
+    """A line for each effect. `api`: the stack's cluster, if it can be asked how far runs are."""
+    return tuple(effect_line(change, _find_progress(change, api)) for change in find_effects(jobs))
 
 
 def effect_line(change: Effect, found: RunProgress | None) -> str:

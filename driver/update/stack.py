@@ -33,7 +33,6 @@ from driver.update import (
     recorded_usage,
     run_effects,
 )
-from driver.update import run_effects as runs
 from driver.update.data_at_risk import Acknowledged
 from driver.update.engine_events import STREAMED
 from driver.update.policy_pack import PassRecord, Policies
@@ -186,7 +185,7 @@ class Stack:
         except UserError:
             return False
         events = engine_events.read_events(shown)
-        for line in runs.effect_lines(events, api):
+        for line in run_effects.effect_lines(engine_events.list_job_steps(events), api):
             show(line)
         risks = data_at_risk.find_risks(
             engine_events.list_planned(events),

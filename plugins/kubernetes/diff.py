@@ -51,9 +51,9 @@ def diff(session: Session, urn: str, state: Properties, news: Properties, ignore
         if not any(paths.covers(path, change.path) for path in skipped)
     ]
     for change in changes if is_patch else zeroes.meaningful(session, changes, new, old_inputs):
+        text = paths.render(change.path)
         replaces = change.path == ("metadata",) and change.kind == "DELETE"
         replaces = replaces or any(force_new.touches(path, change.path, change.value) for path in replacing)
-        text = paths.render(change.path)
         found.detailed[text] = f"{change.kind}_REPLACE" if replaces else change.kind
         if replaces:
             found.replaces.append(text)

@@ -28,7 +28,8 @@ from stack_file import package_lock
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 from workloads.pods import sources
-from workloads.training_job.manifest import JobContext, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import plan
 from workloads.training_job.settings import JobSettings
 
 pytestmark = pytest.mark.nightly("resolves and installs a package, and loads images; unit tests tell how")

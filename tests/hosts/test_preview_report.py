@@ -18,6 +18,7 @@ from cli.commands.preview.sections import node_groups
 from core.errors import UserError
 from driver.stack_settings import StackSettings
 from driver.update import run_effects
+from driver.update.engine_events import list_job_steps
 from tests.hosts import preview_events as events
 from tests.hosts.engine import Engine
 from tests.support.run_events import events as run_events
@@ -36,7 +37,7 @@ CASES = {
     "fleet": report("prod", [*events.FLEET, *events.KEPT]),
     "queues": report("dev", [*events.QUEUES, *events.KEPT]),
     "cost": replace(report("prod", [*events.COST, *events.KEPT]), durations={"search": 5400}),
-    "runs": Report("dev", runs=run_effects.effect_lines(RUN, None)),
+    "runs": Report("dev", runs=run_effects.effect_lines(list_job_steps(RUN), None)),
     "nothing": report("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 

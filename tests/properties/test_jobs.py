@@ -24,8 +24,8 @@ from components.queues.flavors import ANY
 from stack import ResolvedStack
 from tests.support import counts
 from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.context import job_context
 from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job.platform_context import job_context
 from workloads.training_job.role import total
 
 COUNT = counts.of(quick=40, nightly=10000)

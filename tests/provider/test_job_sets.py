@@ -14,7 +14,8 @@ from core.gvk import GVK
 from core.kube_objects import Objects
 from tests.support.waiting import eventually
 from toolchain import tools
-from workloads.training_job.manifest import JobContext, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import plan
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
 from workloads.training_job.settings import JobSettings
 from workloads.training_job.strategies import Strategy

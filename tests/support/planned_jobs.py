@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workloads.training_job.manifest import JobContext, JobManifest, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.settings import JobSettings
 
 IMAGE = "team/train:1"

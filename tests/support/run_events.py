@@ -7,7 +7,8 @@ from typing import Any
 
 from workloads.pods.mounts import Mountable
 from workloads.pods.streams import Client
-from workloads.training_job.manifest import JobContext, JobManifest, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.settings import JobSettings
 
 Event = dict[str, Any]

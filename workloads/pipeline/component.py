@@ -257,9 +257,7 @@ def _of_jobs(pipeline: Owner, args: PipelineArgs) -> Iterator[pulumi.Resource]:
     for name, stage in args.stages.items():
         if stage.job:
             owner = Owner(pipeline.component, f"{pipeline.name}-{name}", pipeline.namespace, "training")
-            yield owner.allow_peers()
-            if stage.job.egress:
-                yield owner.allow_egress(stage.job.egress)
+            yield from owner.gang_policies(stage.job.egress)
 
 
 def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:

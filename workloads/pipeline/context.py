@@ -12,8 +12,7 @@ from workloads.pipeline.stage_pods import Server, StageContext, Stored
 from workloads.platform_settings import PlatformSettings
 from workloads.pods import references, sources
 from workloads.pods.files import bundle
-from workloads.training_job import context as training_job_context
-from workloads.training_job import packages
+from workloads.training_job import packages, platform_context
 
 
 def pipeline_context(name: str, settings: PipelineSettings, platform: PlatformSettings) -> PipelineContext:
@@ -42,7 +41,7 @@ def _image(stage: StageArgs, platform: PlatformSettings) -> str:
 def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings) -> StageContext:
     """`job`: the name of the stage's job, if it is one. `account`: the service account of its pods."""
     if stage.training:
-        known = replace(training_job_context.job_context(job, stage.training, platform), account=account)
+        known = replace(platform_context.job_context(job, stage.training, platform), account=account)
         return StageContext(_image(stage, platform), job=known)
     if stage.publish:
         return StageContext("", server=_server(stage.publish, platform))

@@ -13,6 +13,7 @@ from workloads.pods.files import Bundle, bundles, fits_one
 from workloads.pods.mounts import Mountable
 from workloads.pods.objects import Identity, Manifest
 from workloads.training_job import manifest as training_job_manifest
+from workloads.training_job.context import JobContext
 from workloads.training_job.manifest import JobManifest
 from workloads.training_job.run import Recorded
 
@@ -93,7 +94,7 @@ class StageContext:
     """Labels that put a pod into its queue."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The contents of its files, by path in the pod."""
-    job: training_job_manifest.JobContext | None = None
+    job: JobContext | None = None
     """Those of its job, if it is one."""
     server: Server | None = None
     """The model server that it publishes to, or that its program asks."""

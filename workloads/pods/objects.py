@@ -119,6 +119,15 @@ def config_map(owner: Identity, content: Bundle) -> Manifest:
     }
 
 
+def gang_policies(owner: Identity, egress: Sequence[Destination], port: int | None = None) -> list[Manifest]:
+    """The policies of a gang: its pods reach each other and these addresses, and clients reach their port, if any."""
+    return [
+        allow_peers(owner),
+        *([allow_egress(owner, egress)] if egress else []),
+        *([allow_clients(owner, [port])] if port else []),
+    ]
+
+
 def allow_peers(owner: Identity) -> Manifest:
     """Allows traffic between the pods on all ports, because collective operations choose their ports."""
     peers = {"podSelector": {"matchLabels": owner.selector}}

@@ -144,6 +144,12 @@ class Owner:
             opts=self.inside,
         )
 
+    def gang_policies(
+        self, egress: Sequence[Destination], port: int | None = None
+    ) -> "list[k8s.networking.v1.NetworkPolicy]":
+        """The policies of a gang: its pods reach each other and these addresses, and clients reach their port."""
+        return [self._policy(made) for made in objects.gang_policies(self.identity, egress, port)]
+
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
         """Allows traffic between the pods."""
         return self._policy(objects.allow_peers(self.identity))

@@ -8,7 +8,7 @@ from components.node_groups.fleet import Fleet
 from components.queues import topology
 from components.queues.capacity import PodSet, QueueCapacity
 from workloads.pods import pod_sets
-from workloads.training_job.manifest import Placement
+from workloads.training_job.context import Placement
 from workloads.training_job.settings import JobSettings, Within
 
 

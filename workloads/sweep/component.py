@@ -25,9 +25,9 @@ from workloads.sweep import controller
 from workloads.sweep.checks import TRIAL
 from workloads.sweep.controller import RUN, placeholder
 from workloads.sweep.settings import Search
-from workloads.training_job import context as training_job_context
-from workloads.training_job import packages
-from workloads.training_job.manifest import JobContext, JobManifest, plan
+from workloads.training_job import packages, platform_context
+from workloads.training_job.context import JobContext
+from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
@@ -124,7 +124,7 @@ class Sweep(Workload):
         hidden = platform.secret_env(within, args.trial.env)
         values = {key: cast(pulumi.Input[str], args.trial.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
-        known = training_job_context.job_context(name, trial, platform.settings, hidden)
+        known = platform_context.job_context(name, trial, platform.settings, hidden)
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"]).apply(
             lambda resolved: template(trial, known, **resolved)
         )
@@ -132,8 +132,7 @@ class Sweep(Workload):
         depends_on: list[pulumi.Resource] = [
             *(owner.config_map(content) for parts in known.bundles().values() for content in parts),
             owner.service_account(),
-            owner.allow_peers(),
-            *([owner.allow_egress(trial.egress)] if trial.egress else []),
+            *owner.gang_policies(trial.egress),
             *created(platform.volumes, trial.volumes),
             *created(platform.streams, trial.streams),
             *platform.controllers,

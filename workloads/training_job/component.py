@@ -22,8 +22,8 @@ from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
 from workloads.training_job import checks as job_checks
 from workloads.training_job import deployed_runs, packages, queueing, team_checks
-from workloads.training_job.context import job_context
-from workloads.training_job.manifest import JobManifest, metrics_port, plan
+from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job.platform_context import job_context
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
@@ -104,20 +104,20 @@ class TrainingJob(Workload):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`at`: the path of the settings."""
-        image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
+        named = args.image or args.default_image(platform.cluster.args.images)
+        image = platform.guarded(at, named)
+        hidden = platform.secret_env(at, args.env)
         props = _props(args, image, platform)
         super().__init__(registered.TRAINING_JOB, name, dict(props), opts)
         space = platform.teams[args.team] if args.team else platform
         owner = Owner(self, name, platform.teams[args.team] if args.team else platform.namespace, "training")
-        hidden = platform.secret_env(at, args.env)
-        values = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
-        secret = owner.secret(f"{name}-env", values) if values else None
+        in_secret = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
+        secret = owner.secret(f"{name}-env", in_secret) if in_secret else None
         library = platform.library if args.shares_library else None
         known = job_context(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
-        made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
-            lambda resolved: plan(args, known, **resolved)
-        )
+        resolved = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded)
+        made = resolved.apply(lambda values: plan(args, known, **values))
         # A secret setting makes everything derived from it secret. The run's name does not reveal it; the
         # hashes of single settings stay secret, because a short value can be guessed from its hash.
         run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))
@@ -130,9 +130,7 @@ class TrainingJob(Workload):
             *([library.current] if library else []),
             *(owner.config_map(content, as_deployed) for content in known.own_bundles()),
             owner.service_account(),
-            owner.allow_peers(),
-            *([owner.allow_egress(args.egress)] if args.egress else []),
-            *([owner.allow_clients([port])] if (port := metrics_port(args)) else []),
+            *owner.gang_policies(args.egress, args.metrics_port),
             *created(space.volumes, args.volumes),
             *created(platform.streams, args.streams),
             *platform.controllers,

@@ -22,7 +22,8 @@ def image(base: str, packages: Sequence[str]) -> str:
 
     `base` itself for packages that are not locked: the checks refuse them.
     """
-    return package_lock.image(base, package_lock.added(locked(packages), PROJECT))
+    lines = locked(packages)
+    return package_lock.image(base, package_lock.added(lines, PROJECT))
 
 
 def check_packages(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:

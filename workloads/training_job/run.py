@@ -1,13 +1,16 @@
 """The run of a job: the same one until a setting changes that decides its result."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from components.base.names import digest_of
-from workloads.pods.files import Bundle
+from workloads.pods import mounts
+from workloads.pods.files import Bundle, bundle
 from workloads.pods.objects import Manifest
+from workloads.training_job.context import JobContext
+from workloads.training_job.settings import JobSettings
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,41 @@ class Decisive:
         """A short hash of each part that is set."""
         return {name: digest_of(value) for name, value in sorted(self.parts.items()) if value}
 
+    def with_environment(self, variables: Sequence[Mapping[str, Any]]) -> "Decisive":
+        """The same with these variables."""
+        return Decisive({**self.parts, "environment": variables})
+
     def name(self, job: str) -> str:
         """The name of a new run of the job."""
         return f"{job}-{digest_of(self.hashes)}"
+
+
+def decisive(
+    settings: JobSettings, context: JobContext, image: str, variables: Sequence[Mapping[str, Any]]
+) -> Decisive:
+    """The parts that decide the result. Secret values count by the Secret's name, because a hash could be guessed."""
+    return Decisive(
+        {
+            "command": settings.program,
+            "code": bundle("code", context.files).name if context.files else None,
+            "environment": variables,
+            "image": image,
+            "strategy": settings.strategy.kind,
+            "data": {
+                "volumes": {
+                    name: mounts.path_of(name, settings.volumes, context.volumes) for name in sorted(settings.volumes)
+                },
+                "streams": {name: use.model_dump() for name, use in sorted(settings.streams.items())},
+            },
+            "model": settings.model and settings.model.model_dump(),
+            "checkpoints": settings.checkpoints and settings.checkpoints.model_dump(include={"volume", "path"}),
+            # Parts that are not set must not change the name.
+            "attempt": settings.attempt if settings.attempt > 1 else None,
+            "dataService": settings.strategy.data_service is not None,
+            "packages": sorted(context.packages),
+            **settings.strategy.decisive(),
+        }
+    )
 
 
 def of(job: str, decisive: Decisive, recorded: Recorded | None) -> str:

@@ -289,6 +289,12 @@ class JobSettings(Model):
         return [*strategy.roles(self.resources), *added]
 
     @property
+    def metrics_port(self) -> int | None:
+        """The port of the library's metrics; None without the endpoint."""
+        value = self.env.get("TENSORPLANE_METRICS_PORT")
+        return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+    @property
     def resumes(self) -> bool:
         """Whether a stopped run resumes, so that its pods may run on spot nodes."""
         return self.checkpoints is not None

@@ -33,8 +33,8 @@ from stack_file.nearest import did_you_mean
 from workloads.notebook import manifest as notebook_manifest
 from workloads.notebook.component import NotebookArgs
 from workloads.pods import pod_sets
-from workloads.training_job.context import job_context
 from workloads.training_job.manifest import plan
+from workloads.training_job.platform_context import job_context
 
 _START_SECONDS = 120.0
 """How long JupyterLab may take to listen once its pod runs."""

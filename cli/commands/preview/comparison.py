@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,19 +17,15 @@ from cli.commands.preview.engine import Preview, Streamed
 from cli.commands.preview.events import Event
 from cli.commands.preview.merge_base import MergeBase
 from cli.commands.preview.report import Report
-from components.base import outputs
 from components.clusters.settings import ClusterArgs
 from driver.stack_settings import StackSettings
-from driver.update import policy_pack, protected_resources
-from driver.update import run_effects as runs
+from driver.update import policy_pack, run_effects
 from driver.update.data_at_risk import Acknowledged, Risk, find_risks
-from driver.update.engine_events import list_planned
+from driver.update.engine_events import list_job_steps, list_planned
 from driver.update.policy_pack import Policies
 from embedded.environment import project_environment
 from plugins.hosts import stand_ins as providers
 
-_CLAIM = ":PersistentVolumeClaim"
-_VOLUME = f"{outputs.VOLUME}$"
 _NOTHING = Streamed([], failed=False)
 
 
@@ -81,41 +77,36 @@ def report(
     provider, and why. `removed`: whether the branch has no file of the stack, so that only an earlier one can
     acknowledge losses.
     """
+    warnings = _failures(name, commit, before)
     alone = events.report(name, after.events, failed=after.failed)
-    warnings = []
-    if before.failed:
-        reason = before.explained(events.report(name, before.events, failed=True)).errors or ("it says nothing",)
-        warnings.append(f"the preview of commit {commit} failed ({reason[0]}), so everything is shown as new")
     # A graph that ends with an error lacks resources, which would look deleted.
     whole = not (before.failed or (after.failed and alone.errors))
     steps = graphs.steps(before.events if whole else (), after.events, replaces, follows)
     streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
+    refused = graphs.refusals(steps)
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
     if removed:
         acknowledged = replace(acknowledged, removed=True)
-    at_risk = find_risks(list_planned(streamed), acknowledged)
+    planned, jobs = list_planned(streamed), list_job_steps(streamed)
+    at_risk = find_risks(planned, acknowledged)
     return after.explained(
         replace(
             found,
             warnings=(*after.notes, *warnings, *found.warnings),
-            risks=(*_refused(steps), *at_risk),
-            runs=runs.effect_lines(streamed, None),
+            risks=(*(Risk(line, stops=True) for line in refused), *at_risk),
+            runs=run_effects.effect_lines(jobs, None),
             compared_with=commit,
             removed=removed,
         )
     )
 
 
-def _refused(steps: Sequence[graphs.Step]) -> Iterator[Risk]:
-    """What the engine would refuse, volumes first, without what is only the storage of a volume that is named."""
-    protected_steps = [step for step in steps if step.protected]
-    claims = [step for step in protected_steps if step.urn.split("::")[2].endswith(_CLAIM)]
-    others = [step for step in protected_steps if not (claims and _VOLUME in step.urn)]
-    lines = (
-        protected_resources.describe_refusal(step.urn, replaced=step.operation == "replace")
-        for step in [*claims, *others]
-    )
-    yield from (Risk(line, stops=True) for line in dict.fromkeys(lines))
+def _failures(name: str, commit: str, before: Streamed) -> list[str]:
+    """The warning if the preview of the merge base has failed."""
+    if not before.failed:
+        return []
+    reason = before.explained(events.report(name, before.events, failed=True)).errors or ("it says nothing",)
+    return [f"the preview of commit {commit} failed ({reason[0]}), so everything is shown as new"]
 
 
 def replaces(token: str, path: str) -> bool:

@@ -25,10 +25,9 @@ from core.kube import Kube
 from driver import claims
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
-from driver.update import policy_pack, recorded_usage
-from driver.update import run_effects as runs
+from driver.update import policy_pack, recorded_usage, run_effects
 from driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
-from driver.update.engine_events import STREAMED, list_planned
+from driver.update.engine_events import STREAMED, list_job_steps, list_planned
 from driver.update.policy_pack import Policies
 from plugins.hosts import stand_ins
 from toolchain.pulumi_environment import INPUTS_AS_OUTPUTS, pulumi_environment
@@ -86,7 +85,7 @@ class Preview:
             found,
             warnings=(*streamed.notes, *found.warnings),
             risks=(*found.risks, *at_risk),
-            runs=runs.effect_lines(streamed.events, self.api),
+            runs=run_effects.effect_lines(list_job_steps(streamed.events), self.api),
             durations=listing.last_durations(self.api, self.settings.namespace) if self.api else {},
         )
         return streamed.explained(found)

@@ -27,29 +27,6 @@ _PROBLEM = re.compile(r"^(\S+) resource '(.*?)' has a problem: ")
 _EMPTY = ("preview failed", "update failed")
 
 
-@dataclass
-class _Results:
-    """Collects per policy: passing is one event per pack, and each violation an event of its own."""
-
-    found: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
-
-    def passed(self, pack: str, policy: str) -> None:
-        self.found.setdefault((pack, policy), ("", []))
-
-    def violated(self, event: Event) -> None:
-        key = _pack(event), event["policyName"]
-        level, messages = self.found.setdefault(key, (event["enforcementLevel"], []))
-        self.found[key] = (level or event["enforcementLevel"], messages)
-        # The first line repeats the policy's description.
-        messages.append(event["message"].strip().split("\n", 1)[-1])
-
-    def all(self) -> tuple[PolicyResult, ...]:
-        return tuple(
-            PolicyResult(policy, pack, level, tuple(sorted(messages)))
-            for (pack, policy), (level, messages) in sorted(self.found.items())
-        )
-
-
 def report(
     stack: str, events: Iterable[Event], *, failed: bool = False, stand_ins: Mapping[str, str] = MappingProxyType({})
 ) -> Report:
@@ -58,66 +35,55 @@ def report(
     `failed`: according to the CLI's exit status. `stand_ins`: the packages with a preview-only provider, and why; the
     report names those in use.
     """
-    changes: dict[str, Change] = {}
-    unchanged: set[str] = set()
+    events = list(events)
+    steps = [event["resourcePreEvent"]["metadata"] for event in events if event.get("resourcePreEvent")]
+    changes, unchanged = _changes(steps)
+    results = _results(events)
+    diagnostics = _diagnostics(events)
+    packages = {step["type"].partition(":")[0] for step in steps} | diagnostics.packages
+    warnings = diagnostics.lines["warning"]
     declared = Declared()
-    results = _Results()
-    diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
-    packages: set[str] = set()
-    values: dict[str, Coverage] = {}
-    refused: list[str] = []
-    for event in events:
-        if step := event.get("resourcePreEvent"):
-            _note_step(step["metadata"], changes, unchanged)
-            declared.note(step["metadata"])
-            packages.add(step["metadata"]["type"].partition(":")[0])
-        elif policy := event.get("policyEvent"):
-            results.violated(policy)
-        elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
-            for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
-                results.passed(_pack(summary), name)
-        elif not (diagnostic := event.get("diagnosticEvent")):
-            continue
-        elif found := Coverage.read(diagnostic["message"]):
-            values[found.token] = values[found.token].and_of(found) if found.token in values else found
-        elif diagnostic["severity"] in diagnostics:
-            refused += (lines := protected_resources.refusals(diagnostic["message"]))
-            diagnostics[diagnostic["severity"]] += [] if lines else _lines(diagnostic["message"])
-            packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
+    for step in steps:
+        declared.note(step)
     components = declared.components
     if refusal := _too_new(components):
         components = {token: {name: ({}, new) for name, (_, new) in of.items()} for token, of in components.items()}
-        diagnostics["warning"].append(f"{refusal}. This report shows what would be, not what is deployed")
+        warnings.append(f"{refusal}. This report shows what would be, not what is deployed")
     order = {operation: index for index, operation in enumerate(OPERATIONS)}
     return Report(
         stack=stack,
-        changes=tuple(sorted(changes.values(), key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
-        unchanged=len(unchanged),
+        changes=tuple(sorted(changes, key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
+        unchanged=unchanged,
         components=components,
         pods_before=declared.pods("old"),
         pods_after=declared.pods("new"),
         starts=declared.starts,
         admission=declared.admission,
         unprotected=tuple(declared.unprotected),
-        policy_results=results.all(),
-        errors=tuple(dict.fromkeys(diagnostics["error"])),
-        warnings=tuple(dict.fromkeys(diagnostics["warning"])),
-        risks=tuple(Risk(line, stops=True) for line in dict.fromkeys(refused)),
+        policy_results=results,
+        errors=tuple(dict.fromkeys(diagnostics.lines["error"])),
+        warnings=tuple(dict.fromkeys(warnings)),
+        risks=tuple(Risk(line, stops=True) for line in dict.fromkeys(diagnostics.refused)),
         stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
-        values=tuple(values[token] for token in sorted(values)),
+        values=tuple(diagnostics.values[token] for token in sorted(diagnostics.values)),
         failed=failed,
     )
 
 
-def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> None:
-    operation, urn = step["op"], step["urn"]
-    if step["type"] == _STACK:
-        return
-    if operation == "same":
-        unchanged.add(urn)
-    elif operation in OPERATIONS:
-        name, changed = urn.rpartition("::")[2], tuple(properties.of(step))
-        changes[urn] = Change(operation, _short(step["type"]), name, changed, blocked=_blocked(step))
+def _changes(steps: Iterable[Event]) -> tuple[list[Change], int]:
+    """The changes, and the number of resources without one."""
+    found: dict[str, Change] = {}
+    unchanged: set[str] = set()
+    for step in steps:
+        operation, urn = step["op"], step["urn"]
+        if step["type"] == _STACK:
+            continue
+        if operation == "same":
+            unchanged.add(urn)
+        elif operation in OPERATIONS:
+            name, changed = urn.rpartition("::")[2], tuple(properties.of(step))
+            found[urn] = Change(operation, _short(step["type"]), name, changed, blocked=_blocked(step))
+    return list(found.values()), len(unchanged)
 
 
 def _blocked(step: Event) -> bool:
@@ -126,6 +92,58 @@ def _blocked(step: Event) -> bool:
     of_component = old.get("inputs") or {} if step["type"] in (outputs.VOLUME, outputs.NAMESPACE) else {}
     is_protected = old.get("protect") or of_component.get("retain") or of_component.get("protect")
     return step["op"] in ("delete", "replace") and bool(is_protected)
+
+
+def _results(events: Iterable[Event]) -> tuple[PolicyResult, ...]:
+    """The result of each policy: passing is one event per pack, and each violation an event of its own."""
+    found: dict[tuple[str, str], tuple[str, list[str]]] = {}
+    for event in events:
+        if violation := event.get("policyEvent"):
+            key, level = (_pack(violation), violation["policyName"]), violation["enforcementLevel"]
+            known, messages = found.get(key, ("", []))
+            # The first line repeats the policy's description.
+            found[key] = known or level, [*messages, violation["message"].strip().split("\n", 1)[-1]]
+        elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
+            for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
+                found.setdefault((_pack(summary), name), ("", []))
+    return tuple(
+        PolicyResult(policy, pack, level, tuple(sorted(messages)))
+        for (pack, policy), (level, messages) in sorted(found.items())
+    )
+
+
+def _pack(event: Event) -> str:
+    return f"{event['policyPackName']} {event['policyPackVersion']}"
+
+
+@dataclass
+class _Diagnostics:
+    """What the engine and its plugins say besides steps and results."""
+
+    lines: dict[str, list[str]] = field(default_factory=lambda: {"error": [], "warning": []})
+    """By severity."""
+    refused: list[str] = field(default_factory=list)
+    """Deletions that the engine refuses."""
+    values: dict[str, Coverage] = field(default_factory=dict)
+    """Which values the preview-only providers could check, by type of resource."""
+    packages: set[str] = field(default_factory=set)
+    """The packages of the resources that they are about."""
+
+
+def _diagnostics(events: Iterable[Event]) -> _Diagnostics:
+    found = _Diagnostics()
+    for diagnostic in (event["diagnosticEvent"] for event in events if event.get("diagnosticEvent")):
+        message, severity = diagnostic["message"], diagnostic["severity"]
+        if checked := Coverage.read(message):
+            known = found.values.get(checked.token)
+            found.values[checked.token] = known.and_of(checked) if known else checked
+        elif severity in found.lines:
+            refused = protected_resources.refusals(message)
+            text = protected_resources.reword(message.strip())
+            found.refused += refused
+            found.lines[severity] += [] if refused else _lines(text)
+            found.packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
+    return found
 
 
 def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str | None:
@@ -145,12 +163,7 @@ def _short(token: str) -> str:
     return rest.removeprefix("index:") if package in {"kubernetes", "tensorplane"} else token
 
 
-def _pack(event: Event) -> str:
-    return f"{event['policyPackName']} {event['policyPackVersion']}"
-
-
-def _lines(message: str) -> list[str]:
-    text = protected_resources.reword(message.strip())
+def _lines(text: str) -> list[str]:
     lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
     if crash_reports.TRACEBACK in text:
         lines = crash_reports.fold_traceback(lines, crash_reports.save("make preview", text))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cli.commands.preview.property_path import UNKNOWN_VALUE
+from components.base import outputs
+from driver.update import protected_resources
 from driver.update.engine_events import Event
 from plugins.kubernetes import checkpoint, kinds
 from plugins.kubernetes import diff as kubernetes_diff
@@ -16,6 +18,8 @@ from plugins.kubernetes.settings import Settings
 from plugins.preview import diff as cloud_diff
 
 _KUBERNETES = "kubernetes:"
+_CLAIM = ":PersistentVolumeClaim"
+_VOLUME = f"{outputs.VOLUME}$"
 _COMPONENT_PREFIX = "tensorplane:"
 _BEFORE, _AFTER = "resourcePreEvent", "resOutputsEvent"
 _KINDS = {"ADD": "add", "DELETE": "delete", "UPDATE": "update"}
@@ -98,6 +102,18 @@ def states(events: Iterable[Event]) -> dict[str, Mapping[str, Any]]:
         if metadata.get("new"):
             found[metadata["urn"]] = metadata["new"]
     return found
+
+
+def refusals(steps: Iterable[Step]) -> list[str]:
+    """What the engine would refuse, volumes first, without what is only the storage of a volume that is named."""
+    protected_steps = [step for step in steps if step.protected]
+    claims = [step for step in protected_steps if step.urn.split("::")[2].endswith(_CLAIM)]
+    others = [step for step in protected_steps if not (claims and _VOLUME in step.urn)]
+    lines = (
+        protected_resources.describe_refusal(step.urn, replaced=step.operation == "replace")
+        for step in [*claims, *others]
+    )
+    return [*dict.fromkeys(lines)]
 
 
 def others(events: Iterable[Event]) -> Iterator[Event]:

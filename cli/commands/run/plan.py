@@ -23,8 +23,9 @@ from stack import ResolvedStack
 from workloads.pods import pod_sets
 from workloads.pods.objects import Manifest
 from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.context import job_context
-from workloads.training_job.manifest import JobContext, JobManifest, plan
+from workloads.training_job.context import JobContext
+from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job.platform_context import job_context
 from workloads.training_job.settings import JobSettings
 
 _JOBS = frozenset({"trainingJob", "sweep"})

@@ -25,7 +25,8 @@ from workloads.sweep import manifest as submitted
 from workloads.sweep.component import SweepArgs
 from workloads.sweep.controller_objects import ACCOUNT
 from workloads.sweep.manifest import Submitted
-from workloads.training_job.manifest import JobContext, JobManifest
+from workloads.training_job.context import JobContext
+from workloads.training_job.manifest import JobManifest
 
 _CONTROLLER = PodSet(submitted.ROLE, 1, Resources(cpus=0.02, memory_gib=0.1), together=False, interruptible=False)
 

@@ -11,8 +11,9 @@ import pytest
 
 from core.errors import UserError
 from driver.update import run_effects
+from driver.update.engine_events import list_job_steps
 from tests.support.run_events import SECRET, UNKNOWN, Event, events, files, hidden, planned, secret
-from workloads.training_job.manifest import Placement
+from workloads.training_job.context import Placement
 
 GOLDEN = Path(__file__).parent / "golden.txt"
 
@@ -109,7 +110,7 @@ CASES: dict[str, tuple[Sequence[Event], Cluster | None]] = {
 
 
 def test_each_case_is_said_as_recorded() -> None:
-    said = {name: run_effects.effect_lines(found, api) for name, (found, api) in CASES.items()}  # type: ignore[arg-type]
+    said = {name: run_effects.effect_lines(list_job_steps(found), api) for name, (found, api) in CASES.items()}  # type: ignore[arg-type]
     text = "".join(f"{name}: {' | '.join(lines) or '-'}\n" for name, lines in said.items())
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(text)
@@ -127,12 +128,12 @@ class Away(Cluster):
 
 
 def test_a_cluster_that_does_not_answer_stops_no_preview() -> None:
-    (line,) = run_effects.effect_lines(events(BEFORE, LARGER), Away())  # type: ignore[arg-type]
+    (line,) = run_effects.effect_lines(list_job_steps(events(BEFORE, LARGER)), Away())  # type: ignore[arg-type]
     assert line == f"{LAST}; if it has already finished, its new pods exit at once"
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_line_has_a_value_of_a_variable(name: str) -> None:
     found, api = CASES[name]
-    (line,) = run_effects.effect_lines(found, api) or ("",)  # type: ignore[arg-type]
+    (line,) = run_effects.effect_lines(list_job_steps(found), api) or ("",)  # type: ignore[arg-type]
     assert not any(value in line for value in ("600", "700", "0.1", "[secret]", UNKNOWN))

@@ -18,8 +18,7 @@ from workloads.pipeline.settings import PipelineSettings
 from workloads.pipeline.stage_pods import Server, StageContext, Stored
 from workloads.pods.files import bundle
 from workloads.pods.mounts import Mountable
-from workloads.training_job import manifest as training_job_manifest
-from workloads.training_job.manifest import Placement
+from workloads.training_job.context import JobContext, Placement
 from workloads.training_job.settings import JobSettings
 
 _SETTINGS: dict[str, Any] = {
@@ -244,7 +243,7 @@ def test_code_and_images_decide_and_the_library_does_not() -> None:
 def _with_job(**more: Any) -> dict[str, Any]:
     strategy = {"kind": "multiWorkerMirrored", "workers": 2}
     settings = JobSettings.model_validate({"command": ["train"], "strategy": strategy, "queue": "research", **more})
-    job = training_job_manifest.JobContext(
+    job = JobContext(
         "photos-train",
         "vision",
         placement={"worker": Placement()},

@@ -14,8 +14,8 @@ from stack import ResolvedStack
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
 from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.context import job_context
 from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job.platform_context import job_context
 
 STACKS = [
     path

@@ -15,7 +15,8 @@ from tests.support.rendering import PROJECT
 from workloads.pods.mounts import Mountable
 from workloads.pods.streams import Client
 from workloads.training_job import manifest as training_job_manifest
-from workloads.training_job.manifest import JobContext, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import plan
 from workloads.training_job.settings import JobSettings
 
 LOADED = """
@@ -28,7 +29,8 @@ names = [each for each in found if each.count(".") > 1 and (each.endswith("setti
 for name in names:
     importlib.import_module(name)
 
-from workloads.training_job.manifest import JobContext, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import plan
 from workloads.training_job.settings import JobSettings
 
 settings = JobSettings.model_validate({"command": ["true"], "strategy": {"kind": "single"}})

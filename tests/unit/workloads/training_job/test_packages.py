@@ -14,7 +14,7 @@ from stack_file.package_lock import PackageLock
 from tests.support.problems import dev, problems_of
 from workloads.training_job import packages
 from workloads.training_job import packages as checks
-from workloads.training_job.context import job_context
+from workloads.training_job.platform_context import job_context
 from workloads.training_job.settings import JobSettings
 
 PINS = {"numpy": "2.4.6", "tf-keras": "2.21.0"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workloads.training_job.manifest import JobContext, JobManifest, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.settings import JobSettings
 
 

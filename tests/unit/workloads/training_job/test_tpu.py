@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from workloads.training_job.manifest import JobContext, Placement, plan
+from workloads.training_job.context import JobContext, Placement
+from workloads.training_job.manifest import plan
 from workloads.training_job.role import total
 from workloads.training_job.settings import JobSettings
 
