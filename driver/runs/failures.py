@@ -222,11 +222,11 @@ def _why_not_retried(found: Object) -> str:
     """Why restarts would not help, in the words of the library's `launch.py` if it gave a reason."""
     message = found.get("message") or ""
     if (
-        said := _POISON_STEP.search(message)
+        match := _POISON_STEP.search(message)
         or _ON_SUCCESS_FAILED.search(message)
         or _TOTAL_DEADLINE_PASSED.search(message)
     ):
-        return said.group(1)
+        return match.group(1)
     return "it ended twice with the same last line, before its first step or within two minutes of its start"
 
 

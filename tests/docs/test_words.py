@@ -20,6 +20,7 @@ _PUBLIC_ALONE = ("runtime",)
 """Where only modules, classes and public functions are read: the library is a program's, with its own words inside."""
 EXCEPTIONS: Mapping[str, str] = {
     "agents/lost_nodes/device_faults.py": "faults of hardware",
+    "agents/lost_nodes/device_faults.py: FAULT_SECONDS": "faults of hardware",
     "agents/lost_nodes/device_faults.py: Fault": "faults of hardware",
     "agents/lost_nodes/device_faults.py: Faults": "faults of hardware",
     "agents/lost_nodes/device_faults.py: fault": "faults of hardware",
@@ -30,11 +31,7 @@ EXCEPTIONS: Mapping[str, str] = {
     "agents/lost_nodes/leaving.py: _faults": "faults of hardware",
     "agents/lost_nodes/leaving.py: faults": "faults of hardware",
     "components/base/outputs.py: kept": "deployed stacks export it",
-    "driver/runs/failures.py: said": "renamed with the rest of its file",
-    "driver/runs/failures.py: where": "renamed with the rest of its file",
     "runtime/tensorplane/cluster.py: Place": "programs import it",
-    "workloads/pods/command.py: listed": "renamed with the rest of its file",
-    "workloads/pods/command.py: where": "renamed with the rest of its file",
     "workloads/rules/shared_volumes.py: 'room'": "of a node, whose capacity is not the problem",
     "workloads/training_job/queueing.py: 'room'": "of a queue, whose capacity is not the problem",
 }

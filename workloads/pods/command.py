@@ -36,17 +36,17 @@ def check_size(command: Sequence[str], env: Mapping[str, Any], at: Key) -> Itera
 
 def check_cluster_size(run: str, roles: Sequence[Role], at: Key) -> Iterator[Problem]:
     """Problem of more pods than TF_CONFIG can list. `run`: a name as long as the run's. `at`: the path of the job."""
-    listed = [role for role in roles if role.in_cluster]
-    if not listed:
+    members = [role for role in roles if role.in_cluster]
+    if not members:
         return
-    most = max(listed, key=lambda role: role.replicas)
+    most = max(members, key=lambda role: role.replicas)
     sizes = [
         len(f"{variable['name']}={variable['value']}")
         for variable in tf_config.environment(run, roles, most)
         if "value" in variable
     ]
     if (size := max(sizes)) > MOST_VARIABLE_BYTES:
-        pods = number_of(sum(role.replicas for role in listed), "pod")
+        pods = number_of(sum(role.replicas for role in members), "pod")
         reason = f"TF_CONFIG of {pods} has {size:,} bytes, more than the {MOST_VARIABLE_BYTES:,} that Linux allows"
         yield Problem((*at, *most.count_at), f"{reason}; set fewer pods, or shorten the job's name", given=(at,))
 

@@ -104,8 +104,8 @@ class TrainingJob(Workload):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`at`: the path of the settings."""
-        named = args.image or args.default_image(platform.cluster.args.images)
-        image = platform.guarded(at, named)
+        requested = args.image or args.default_image(platform.cluster.args.images)
+        image = platform.guarded(at, requested)
         hidden = platform.secret_env(at, args.env)
         props = _props(args, image, platform)
         super().__init__(registered.TRAINING_JOB, name, dict(props), opts)
