@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -180,6 +180,14 @@ class Backend(Variant, family=True):
     def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Problem]:
         """Problems of all volumes of this backend together. Paths are relative to `volumes`."""
         yield from ()
+
+    @classmethod
+    def mirror_command(cls, csi: Mapping[str, Any]) -> str | None:
+        """The command that shows how far a mirror of this backend's volume has come; None if the cluster records it.
+
+        `csi`: the PersistentVolume's `spec.csi`, also of another backend's volume, for which it is None.
+        """
+        return None
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

@@ -12,9 +12,14 @@ from tests.support.rendering import PROJECT
 
 PAGE = PROJECT / "docs" / "modules.md"
 PACKAGES = (
-    *("core", "driver", "driver/runs", "driver/update", "stack", "stack_file", "embedded", "embedded/cluster"),
-    *("embedded/csi", "images", "toolchain", "plugins", "plugins/hosts", "plugins/kubernetes", "plugins/preview"),
-    *("plugins/cloud_models", "policies/gpu_usage", "policies/stack_view", "runtime/tensorplane"),
+    *("core", "driver", "driver/runs", "driver/update", "stack", "stack_file"),
+    *("components", "components/base", "components/agent", "workloads", "workloads/pods", "workloads/rules"),
+    *("cli", "cli/training_jobs", "cli/commands/preview"),
+    *("policies", "policies/gpu_usage", "policies/stack_view"),
+    *("runtime/tensorplane", *(f"runtime/tensorplane/{part}" for part in ("checkpoints", "data", "datasets"))),
+    *(f"runtime/tensorplane/{part}" for part in ("keras", "parameter_server", "stages")),
+    *("embedded", "embedded/cluster", "embedded/csi", "images", "images/serving", "toolchain"),
+    *("plugins", "plugins/cloud_models", "plugins/hosts", "plugins/kubernetes", "plugins/preview"),
 )
 """Elsewhere a file is a kind of its family, or has the name that it has in each package (docs/architecture.md)."""
 _MARKER = "<!-- generated: the modules -->\n"

@@ -11,6 +11,7 @@ from agents.snapshots.manifest import REASON_LABEL, VOLUME_LABEL
 from cli.api_values import Object, moment
 from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
+from components.volumes import backends
 from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 
 _MODE_ABBREVIATIONS = {
@@ -42,7 +43,7 @@ class Mirror:
     to: str
     reached: datetime | None = None
     """The point in time of the copy."""
-    ask: str | None = None
+    command: str | None = None
     """The command that shows this time, if the cluster does not record it."""
 
 
@@ -163,29 +164,5 @@ def _mirror(
     for one in objects.replications:
         if one["spec"].get("sourcePVC") == name:
             return Mirror(to or "VolSync", moment((one.get("status") or {}).get("lastSyncTime")))
-    return Mirror(to, None, _ask(volume)) if to else None
-
-
-def _ask(volume: Object | None) -> str | None:
     csi = (volume or {}).get("spec", {}).get("csi") or {}
-    driver = str(csi.get("driver", ""))
-    if driver == "efs.csi.aws.com":
-        return (
-            "aws efs describe-replication-configurations --file-system-id "
-            f"{str(csi['volumeHandle']).split(':')[0]} --query 'Replications[].Destinations[].LastReplicatedTimestamp'"
-        )
-    return _ask_ceph(csi.get("volumeAttributes") or {}) if driver.endswith("cephfs.csi.ceph.com") else None
-
-
-def _ask_ceph(attributes: Mapping[str, str]) -> str:
-    """A command for the mirror daemon, which alone knows what it has sent; its sockets list the status commands."""
-    each = (
-        "for s in /var/run/ceph/*fs-mirror*.asok; do "
-        'ceph --admin-daemon $s help | grep -o "fs mirror peer status [^\\"]*" | '
-        "while read -r c; do ceph --admin-daemon $s $c </dev/null; done; done"
-    )
-    directory = attributes.get("subvolumePath", "").rpartition("/")[0]
-    mine = f" | grep -A 5 '\"{directory}\"'" if directory else ""
-    return (
-        f"kubectl -n {attributes.get('clusterID', 'rook-ceph')} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{mine}"
-    )
+    return Mirror(to, None, backends.mirror_command(csi)) if to else None

@@ -127,8 +127,8 @@ def _mirror_data(mirror: Mirror | None, now: datetime) -> dict[str, Any] | None:
 
 def _requested(volumes: Sequence[Volume]) -> Iterator[str]:
     for one in volumes:
-        if one.mirror and not one.mirror.reached and one.mirror.ask:
-            yield f"to see the lag of the mirror of {one.name}, run: {one.mirror.ask}"
+        if one.mirror and not one.mirror.reached and one.mirror.command:
+            yield f"to see the lag of the mirror of {one.name}, run: {one.mirror.command}"
 
 
 def _pods(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Volumes on a Ceph file system that Rook runs: shared, with crash-consistent snapshots."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -83,6 +83,22 @@ class CephFs(Backend):
                 "is not supported for a shallow read-only volume, which has no directory of its own; mirror its origin"
             )
             yield Problem(("mirror", "to", "peer"), reason, given=(("accessModes",),))
+
+    @classmethod
+    def mirror_command(cls, csi: Mapping[str, Any]) -> str | None:
+        """Asks the mirror daemon, which alone knows what it has sent; its sockets list the status commands."""
+        if not str(csi.get("driver", "")).endswith("cephfs.csi.ceph.com"):
+            return None
+        attributes = csi.get("volumeAttributes") or {}
+        each = (
+            "for s in /var/run/ceph/*fs-mirror*.asok; do "
+            'ceph --admin-daemon $s help | grep -o "fs mirror peer status [^\\"]*" | '
+            "while read -r c; do ceph --admin-daemon $s $c </dev/null; done; done"
+        )
+        directory = attributes.get("subvolumePath", "").rpartition("/")[0]
+        own = f" | grep -A 5 '\"{directory}\"'" if directory else ""
+        namespace = attributes.get("clusterID", "rook-ceph")
+        return f"kubectl -n {namespace} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{own}"
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         parameters = {

@@ -1,7 +1,7 @@
 """Volumes on EKS that are shared: EFS, reachable in every zone of the cluster."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -36,6 +36,14 @@ class Efs(EfsSettings):
         if args.mirror and args.mirror.every and args.mirror.to.region:
             yield Problem(("mirror", "every"), f"is {args.mirror.every}, but EFS replicates continuously; remove it")
         yield from aws_backup.find_problems(args.snapshots)
+
+    @classmethod
+    def mirror_command(cls, csi: Mapping[str, Any]) -> str | None:
+        if csi.get("driver") != "efs.csi.aws.com":
+            return None
+        file_system = str(csi["volumeHandle"]).split(":")[0]
+        query = "Replications[].Destinations[].LastReplicatedTimestamp"
+        return f"aws efs describe-replication-configurations --file-system-id {file_system} --query '{query}'"
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

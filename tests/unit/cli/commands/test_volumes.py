@@ -185,8 +185,8 @@ def test_a_mirror_tells_how_far_it_is_behind(volume: str, mirror: str) -> None:
 
 def test_where_the_cluster_does_not_know_the_lag_a_command_tells_it() -> None:
     found = _rows()["shared"].mirror
-    assert found and found.ask
-    assert found.ask.startswith("aws efs describe-replication-configurations --file-system-id fs-1 ")
+    assert found and found.command
+    assert found.command.startswith("aws efs describe-replication-configurations --file-system-id fs-1 ")
 
 
 def test_the_command_for_ceph_s_mirror_asks_the_daemon_about_this_directory(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_the_command_for_ceph_s_mirror_asks_the_daemon_about_this_directory(tmp_
     facts = replace(FACTS, claims=(_claim("data", "pv-data"),), volumes=(_volume("pv-data", "data", csi=csi),))
     settings = {"data": {"sizeGib": 1, "mirror": {"to": {"peer": "other"}, "every": "15m"}}}
     found = next(one for one in rows.volumes(facts, settings) if one.name == "data").mirror
-    assert found and found.ask and (found.to, found.reached) == ("peer: other", None)
+    assert found and found.command and (found.to, found.reached) == ("peer: other", None)
     # As a shell runs it, with a pod and a daemon that answer as Ceph's documentation says.
     (tmp_path / "ceph-client.fs-mirror.1.asok").touch()
     status = "fs mirror peer status myfs@1 a24a"
@@ -210,7 +210,7 @@ def test_the_command_for_ceph_s_mirror_asks_the_daemon_about_this_directory(tmp_
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
         (tmp_path / name).chmod(0o755)
-    command = found.ask.replace("/var/run/ceph", str(tmp_path))
+    command = found.command.replace("/var/run/ceph", str(tmp_path))
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     said = subprocess.run(["sh", "-c", command], env=path, capture_output=True, text=True, check=True).stdout
     assert "/volumes/csi/csi-vol-1" in said and "mirror-20261121-1545" in said
