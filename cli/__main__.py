@@ -1,4 +1,4 @@
-"""`tensorplane COMMAND`: questions about a stack. Parses, runs the command, and maps errors to exit codes."""
+"""The command `tensorplane`: questions about a stack. Parses, runs the command, and maps errors to exit codes."""
 
 from __future__ import annotations
 

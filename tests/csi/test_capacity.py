@@ -26,8 +26,8 @@ DISK, FILE_GIB = 420, 2
 def fill(folder: Path) -> None:
     """A disk that is smaller than its pool: a volume is written until the guard stops it, and on once there is room."""
     mount_memory(folder, DISK)
-    vars(capacity).update(RESERVE=64 * MIB)
-    vars(growth).update(_AGAIN=16 * MIB)
+    capacity.RESERVE = 64 * MIB
+    growth._RESUME_BYTES = 16 * MIB
     ballast = folder / "ballast"
     ballast.write_bytes(bytes(100 * MIB))
     pool.make_and_mount(folder / "volumes.btrfs", folder / "pool", FILE_GIB)

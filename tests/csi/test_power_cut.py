@@ -52,7 +52,7 @@ def limits(store: Store) -> dict[str, int]:
 def prepare(folder: Path) -> None:
     """For pools that only the driver commits: a copy of a file meanwhile would be of several moments."""
     mount_memory(folder)
-    vars(pool).update(_OPTIONS=f"{pool._OPTIONS},commit=86400,nodiscard")
+    pool._OPTIONS = f"{pool._OPTIONS},commit=86400,nodiscard"
 
 
 def cut_anywhere(folder: Path, name: str) -> None:
