@@ -1,4 +1,4 @@
-"""Waits for the parts of a starting cluster, until they are ready or found to be broken."""
+"""Waits for the parts of a starting cluster, until they are ready, or one of them cannot become so."""
 
 from __future__ import annotations
 

@@ -13,9 +13,10 @@ from tests.support.rendering import PROJECT
 PAGE = PROJECT / "docs" / "modules.md"
 PACKAGES = (
     *("core", "driver", "driver/runs", "driver/update", "stack", "stack_file"),
-    *("components", "components/base", "components/agent", "workloads", "workloads/pods", "workloads/rules"),
+    *("components", "components/base", "components/agent", "components/node_groups", "components/queues", "workloads", "workloads/pods", "workloads/rules"),
     *("cli", "cli/training_jobs", "cli/commands/preview"),
     *("policies", "policies/gpu_usage", "policies/stack_view"),
+    *("agents", *(f"agents/{part}" for part in ("lost_nodes", "quota_return", "rollout", "steps", "sweep", "triggers"))),
     *("runtime/tensorplane", *(f"runtime/tensorplane/{part}" for part in ("checkpoints", "data", "datasets"))),
     *(f"runtime/tensorplane/{part}" for part in ("keras", "parameter_server", "stages")),
     *("embedded", "embedded/cluster", "embedded/csi", "images", "images/serving", "toolchain"),
