@@ -92,7 +92,7 @@ class Rule:
     """Whether it judges only a stack that can be read: whose outputs are not newer than these rules, and of which the
     engine shows every resource. `facts-version` and `resources-shown` refuse other stacks."""
 
-    def judge(self, view: View, given: Config) -> list[tuple[str, str]]:
+    def evaluate(self, view: View, given: Config) -> list[tuple[str, str]]:
         """What it reports on a stack under a configuration: messages, each with the URN of its resource."""
         if self.needs_view and not _is_readable(view):
             return []

@@ -15,7 +15,7 @@ import grpc
 from engine_messages import analyzer_pb2 as messages
 from engine_messages import plugin_pb2
 from google.protobuf import empty_pb2
-from stack_view.properties import plain
+from stack_view.properties import to_plain
 from stack_view.rule import Rule
 from stack_view.view import View
 
@@ -42,17 +42,17 @@ class Analyzer:
     def configure(self, request: Any, context: Any) -> Any:
         """Takes the configuration of each rule: its default, or what the user gives."""
         given = request.policyConfig.items()
-        self._given = {name: (one.enforcementLevel, plain(one.properties.fields)) for name, one in given}
+        self._given = {name: (one.enforcementLevel, to_plain(one.properties.fields)) for name, one in given}
         return empty_pb2.Empty()
 
     def analyze_stack(self, request: Any, context: Any) -> Any:
         """What the rules report."""
         view = View.of_messages(request.resources)
         return messages.AnalyzeResponse(
-            diagnostics=[found for rule in self._rules for found in self._judged(rule, view)]
+            diagnostics=[found for rule in self._rules for found in self._evaluate(rule, view)]
         )
 
-    def _judged(self, rule: Rule, view: View) -> list[Any]:
+    def _evaluate(self, rule: Rule, view: View) -> list[Any]:
         level, config = self._given.get(rule.name, (_level(rule), {}))
         if level == messages.DISABLED:
             return []
@@ -68,7 +68,7 @@ class Analyzer:
                 enforcementLevel=messages.MANDATORY if level == messages.REMEDIATE else level,
                 severity=_severity(rule),
             )
-            for message, urn in rule.judge(view, config)
+            for message, urn in rule.evaluate(view, config)
         ]
 
 
@@ -98,7 +98,7 @@ def _severity(rule: Rule) -> messages.PolicySeverity.ValueType:
     return found
 
 
-class _AtOnce(ThreadPoolExecutor):
+class _InlineExecutor(ThreadPoolExecutor):
     """Runs each function in the thread that submits it."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -108,12 +108,12 @@ class _AtOnce(ThreadPoolExecutor):
         return done
 
 
-class _Nothing:
+class _EmptyAnswer:
     """An empty answer."""
 
-    experimental_thread_pool = _AtOnce()
+    experimental_thread_pool = _InlineExecutor()
 
-    def __call__(self, unread: Any, context: Any) -> bytes:
+    def __call__(self, _request: Any, context: Any) -> bytes:
         return b""
 
 
@@ -124,16 +124,16 @@ def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
     call that is read, and answered by another thread, takes twice as long, more than all rules together.
     """
     return {
-        "Analyze": grpc.stream_unary_rpc_method_handler(_Nothing()),
+        "Analyze": grpc.stream_unary_rpc_method_handler(_EmptyAnswer()),
         "AnalyzeStack": _method(analyzer.analyze_stack, messages.AnalyzeStackRequest.FromString),
         "GetAnalyzerInfo": _method(analyzer.info, None),
-        "GetPluginInfo": _method(lambda unread, context: plugin_pb2.PluginInfo(version=_VERSION), None),
+        "GetPluginInfo": _method(lambda _request, context: plugin_pb2.PluginInfo(version=_VERSION), None),
         "Configure": _method(analyzer.configure, messages.ConfigureAnalyzerRequest.FromString),
     }
 
 
-def _method(answer: Callable[[Any, Any], Any], read: Callable[[bytes], Any] | None) -> grpc.RpcMethodHandler:
-    return grpc.unary_unary_rpc_method_handler(answer, read, lambda message: message.SerializeToString())
+def _method(handler: Callable[[Any, Any], Any], deserialize: Callable[[bytes], Any] | None) -> grpc.RpcMethodHandler:
+    return grpc.unary_unary_rpc_method_handler(handler, deserialize, lambda message: message.SerializeToString())
 
 
 def serve(name: str, rules: Sequence[Rule]) -> None:
