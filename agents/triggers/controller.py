@@ -132,9 +132,11 @@ class Controller:
             state = replace(state, last=run)
             self.cluster.write_state(state)
         observed = self._observe(state, following)
-        every = requests(self.spec.triggers, observed)
-        self._requested_at = {name: self._requested_at.get(name, self.clock()) for name in every}
-        observed = replace(observed, waited={name: self.clock() - at for name, at in self._requested_at.items()})
+        requested = requests(self.spec.triggers, observed)
+        self._requested_at = {name: self._requested_at.get(name, self.clock()) for name in requested}
+        observed = replace(
+            observed, waited_seconds={name: self.clock() - at for name, at in self._requested_at.items()}
+        )
         found = ready_requests(self.spec.triggers, observed)
         if not found:
             return state
