@@ -23,12 +23,13 @@ _TIMEOUT_SECONDS = 120.0
 _NODE = GVK("", "v1", "Node")
 
 
-def api_is_ready(at: NodePaths) -> bool:
+def api_is_ready(paths: NodePaths) -> bool:
     """With a short timeout: an API server without etcd accepts the request and only answers when it ends."""
-    trusting = ssl.create_default_context(cafile=str(at.keys / "ca.crt"))
-    trusting.load_cert_chain(at.keys / "admin.pem")
+    trusting = ssl.create_default_context(cafile=str(paths.keys / "ca.crt"))
+    trusting.load_cert_chain(paths.keys / "admin.pem")
     try:
-        with urllib.request.urlopen(f"{kubeconfig.server(at.instance)}/readyz", context=trusting, timeout=2) as answer:  # noqa: S310
+        url = f"{kubeconfig.server(paths.instance)}/readyz"
+        with urllib.request.urlopen(url, context=trusting, timeout=2) as answer:  # noqa: S310
             return bool(answer.read() == b"ok")
     except (OSError, http.client.HTTPException):
         return False
@@ -82,8 +83,8 @@ def _seconds(time_of_day: str) -> float:
 class Wait:
     """Waits for one part after the other, and names the component at fault if one does not become ready."""
 
-    def __init__(self, at: NodePaths, supervised: Supervisor) -> None:
-        self._at, self._crashes = at, supervisor.CrashWatch(at, supervised)
+    def __init__(self, paths: NodePaths, supervised: Supervisor) -> None:
+        self._at, self._crashes = paths, supervisor.CrashWatch(paths, supervised)
 
     def until(self, what: str, condition: Callable[[], bool], culprit: str) -> None:
         for _ in self._ticks():

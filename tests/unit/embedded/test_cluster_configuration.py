@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import components, control_plane_config, dns, kubeconfig, kwok, node_config, pki, supervisor
+from embedded.cluster import control_plane_config, dns, kubeconfig, kwok, node_config, pki, process_specs, supervisor
 from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 
@@ -27,16 +27,16 @@ def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
 def _supervised(at: NodePaths) -> dict[str, list[str]]:
     """Each command as supervisord would split it."""
     parser = configparser.ConfigParser()
-    parser.read_string(supervisor.render(at, components.components(at)))
+    parser.read_string(supervisor.render(at, process_specs.of_instance(at)))
     programs = [section for section in parser.sections() if section.startswith("program:")]
     return {section.removeprefix("program:"): shlex.split(parser[section]["command"]) for section in programs}
 
 
 def test_commands_survive_an_odd_path(at: NodePaths) -> None:
     commands = _supervised(at)
-    assert list(commands) == list(components.PROGRAMS)
-    for component in components.components(at):
-        assert commands[component.name] == [str(at.programs / component.name), *component.arguments]
+    assert list(commands) == list(process_specs.PROGRAMS)
+    for spec in process_specs.of_instance(at):
+        assert commands[spec.name] == [str(at.programs / spec.name), *spec.arguments]
 
 
 def test_every_listener_is_the_bridges_or_loopback(at: NodePaths) -> None:
@@ -152,13 +152,13 @@ def test_the_dns_pod_needs_no_right_on_its_node(at: NodePaths) -> None:
 
 
 def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(at: NodePaths) -> None:
-    usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
-    assert [component.name for component in simulating] == [*components.PROGRAMS, "kwok"]
-    assert simulating[-1].stage > max(component.stage for component in usual)
+    usual, simulating = (process_specs.of_instance(at, simulated_nodes=wanted) for wanted in (False, True))
+    assert [spec.name for spec in simulating] == [*process_specs.PROGRAMS, "kwok"]
+    assert simulating[-1].start_order > max(spec.start_order for spec in usual)
 
 
 def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_is_given_up(at: NodePaths) -> None:
-    usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
+    usual, simulating = (process_specs.of_instance(at, simulated_nodes=wanted) for wanted in (False, True))
     changed = [(one, other) for one, other in zip(usual, simulating[:-1], strict=True) if one != other]
     (etcd, larger_etcd), (api_server, larger), (manager, patient), (scheduler, tidy_seldom) = changed
     assert [one.name for one, _ in changed] == ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"]
@@ -166,7 +166,7 @@ def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_i
     assert larger == replace(api_server, memory_mib=larger.memory_mib, variables=larger.variables)
     assert larger_etcd.memory_mib > etcd.memory_mib
     assert larger.memory_mib > api_server.memory_mib
-    grace = f"--node-monitor-grace-period={kwok.GRACE}s"
+    grace = f"--node-monitor-grace-period={kwok.GRACE_SECONDS}s"
     assert patient == replace(manager, arguments=(*manager.arguments, grace))
     assert tidy_seldom == replace(scheduler, variables=tidy_seldom.variables)
     assert all(int(other.variables["GOGC"]) > 50 for other in (larger, tidy_seldom))
@@ -174,7 +174,7 @@ def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_i
 
 def test_a_simulated_node_is_not_lost_while_a_new_kwok_waits_for_its_lease(at: NodePaths) -> None:
     [lease] = [word.partition("=")[2] for word in kwok.arguments(at) if "lease-duration" in word]
-    assert 1.2 * int(lease) < kwok.GRACE
+    assert 1.2 * int(lease) < kwok.GRACE_SECONDS
 
 
 def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: NodePaths) -> None:
@@ -182,7 +182,7 @@ def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: No
     assert "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake" in command
     assert {"--server-address=", "--node-port=0"} <= set(command)
     parser = configparser.ConfigParser()
-    parser.read_string(supervisor.render(at, components.components(at, simulated_nodes=True)).replace("%%", ""))
+    parser.read_string(supervisor.render(at, process_specs.of_instance(at, simulated_nodes=True)).replace("%%", ""))
     assert f'KWOK_WORKDIR="{str(at.config).replace("%", "")}"' in parser["program:kwok"]["environment"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import components, configuration, csi, pki, pool
+from embedded.cluster import configuration, csi, pki, pool, process_specs
 from embedded.cluster.node_paths import NodePaths
 from embedded.csi.contract import DRIVER
 from embedded.instance import Instance
@@ -33,15 +33,15 @@ def _of(made: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def test_the_driver_starts_before_its_controllers_and_only_where_asked_for(at: NodePaths) -> None:
-    usual, storing = (components.components(at, storage=wanted) for wanted in (False, True))
+    usual, storing = (process_specs.of_instance(at, storage=wanted) for wanted in (False, True))
     assert storing[: len(usual)] == usual
     driver, *controllers = storing[len(usual) :]
     assert (driver.name, [one.name for one in controllers]) == (csi.DRIVER_PROGRAM, list(csi.CONTROLLERS))
-    assert {one.stage for one in controllers} == {driver.stage + 1}
+    assert {one.start_order for one in controllers} == {driver.start_order + 1}
 
 
 def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: NodePaths) -> None:
-    driver, *controllers = components.components(at, storage=True)[-5:]
+    driver, *controllers = process_specs.of_instance(at, storage=True)[-5:]
     assert driver.program
     told = dict(zip(driver.arguments[2::2], driver.arguments[3::2], strict=True))
     assert Path(told["--registration"]).parent == at.kubelet_root / "plugins_registry"
