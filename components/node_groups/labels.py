@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from components.base.labels import (
     ACCELERATOR,
-    ARCHITECTURE,
+    ACCELERATOR_ARCHITECTURE,
+    ACCELERATOR_YEAR,
     FLAVOR,
     GPU_PRESENT,
     NO_ACCELERATOR,
     NODE_GROUP,
     PLUGIN_CONFIG,
     PRODUCT,
-    RELEASE_YEAR,
     SPOT,
 )
 from components.catalog import Accelerator
@@ -33,8 +33,8 @@ def derived_labels(name: str, args: NodeGroupArgs, accelerator: Accelerator | No
     if accelerator:
         labels |= {
             PRODUCT: accelerator.product,
-            ARCHITECTURE: accelerator.architecture,
-            RELEASE_YEAR: str(accelerator.year),
+            ACCELERATOR_ARCHITECTURE: accelerator.architecture,
+            ACCELERATOR_YEAR: str(accelerator.year),
         }
     if accelerator and accelerator.kind == "gpu":
         labels[GPU_PRESENT] = "true"
