@@ -97,7 +97,7 @@ def _endpoint(
         return {"enable_private_cluster": True, "disable_run_command": True}
     # Nodes reach a public endpoint from their NAT gateway's address.
     allowed: list[pulumi.Input[str]] = [*args.endpoint.allowed_cidrs]
-    allowed += [pulumi.Output.concat(address, "/32") for address in node_network.exits]
+    allowed += [pulumi.Output.concat(address, "/32") for address in node_network.egress_addresses]
     return {"enable_private_cluster": False, "authorized_ip_ranges": allowed, "disable_run_command": True}
 
 

@@ -20,18 +20,20 @@ from components.node_groups.shape import Shape
 def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
     """Creates the cluster and its node groups."""
     context, provider = _context(args, name, opts)
-    who = access.control_plane(context)
+    identity = access.control_plane(context)
     node_network = network.node_network(context)
-    join = access.grant(context, "subnet", access.NETWORK_CONTRIBUTOR, node_network.subnet, who.principal_id)
-    key = encryption.etcd(context, who)
+    subnet_right = access.grant(
+        context, "subnet", access.NETWORK_CONTRIBUTOR, node_network.subnet, identity.principal_id
+    )
+    key = encryption.etcd(context, identity)
     system = system_group(groups, args.system_group)
     if system is None:
         raise pulumi.RunError(
             "tensorplane:nodeGroups: no group can be the system node pool; declare one without accelerator and "
             "taints, with min 1"
         )
-    rights = [join, *access.reservations(context, who, groups.values())]
-    cluster = control_plane.cluster(context, who, node_network, key, system, rights)
+    rights = [subnet_right, *access.reservations(context, identity, groups.values())]
+    cluster = control_plane.cluster(context, identity, node_network, key, system, rights)
     control_plane.logs(context, cluster)
     settled = [*control_plane.maintenance_windows(context, cluster), *_admins(context, cluster)]
     agent_pools = _agent_pools(context, cluster, node_network, groups, system)
@@ -40,7 +42,9 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
     # controllers that delete load balancers and disks.
     last = pulumi.ResourceOptions(parent=opts.parent, depends_on=[*agent_pools, *settled])
     inside = cluster_provider(name, config, cluster.id, last)
-    return Connection(inside, config, Native(context, cluster, provider, context.resource_group, who, node_network))
+    return Connection(
+        inside, config, Native(context, cluster, provider, context.resource_group, identity, node_network)
+    )
 
 
 def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tuple[Context, azure.Provider]:

@@ -17,7 +17,7 @@ class NodeNetwork:
 
     subnet: pulumi.Input[str]
     """Resource id of their subnet."""
-    exits: list[pulumi.Output[str]]
+    egress_addresses: list[pulumi.Output[str]]
     """Their public egress addresses, if they are created here."""
     vnet: network.VirtualNetwork | None = None
     """Their VNet, if it is created here."""
@@ -31,7 +31,7 @@ def node_network(context: Context) -> NodeNetwork:
     vnet = network.VirtualNetwork(
         f"{context.name}-vnet", address_space={"address_prefixes": [cidr]}, opts=context.protected, **context.common
     )
-    gateway, exits = _nat(context) if context.args.network.outbound == "natGateway" else (None, [])
+    gateway, egress_addresses = _nat(context) if context.args.network.outbound == "natGateway" else (None, [])
     subnet = network.Subnet(
         f"{context.name}-nodes",
         resource_group_name=context.resource_group.name,
@@ -42,7 +42,7 @@ def node_network(context: Context) -> NodeNetwork:
         nat_gateway={"id": gateway.id} if gateway else None,
         opts=context.protected,
     )
-    return NodeNetwork(subnet.id, exits, vnet)
+    return NodeNetwork(subnet.id, egress_addresses, vnet)
 
 
 def storage_subnet(
