@@ -27,11 +27,11 @@ _VERSION = "0.0.1"
 
 
 class Analyzer:
-    """The answers of a pack."""
+    """Answers the calls of the engine to one pack."""
 
     def __init__(self, name: str, rules: Sequence[Rule]) -> None:
         self._name, self._rules = name, rules
-        self._given: Mapping[str, tuple[messages.EnforcementLevel.ValueType, Mapping[str, Any]]] = {}
+        self._configured: Mapping[str, tuple[messages.EnforcementLevel.ValueType, Mapping[str, Any]]] = {}
         """Level and configuration of each rule that the engine has configured."""
 
     def info(self, request: Any, context: Any) -> Any:
@@ -41,8 +41,10 @@ class Analyzer:
 
     def configure(self, request: Any, context: Any) -> Any:
         """Takes the configuration of each rule: its default, or what the user gives."""
-        given = request.policyConfig.items()
-        self._given = {name: (one.enforcementLevel, to_plain(one.properties.fields)) for name, one in given}
+        configured = request.policyConfig.items()
+        self._configured = {
+            name: (policy.enforcementLevel, to_plain(policy.properties.fields)) for name, policy in configured
+        }
         return empty_pb2.Empty()
 
     def analyze_stack(self, request: Any, context: Any) -> Any:
@@ -53,7 +55,7 @@ class Analyzer:
         )
 
     def _evaluate(self, rule: Rule, view: View) -> list[Any]:
-        level, config = self._given.get(rule.name, (_level(rule), {}))
+        level, config = self._configured.get(rule.name, (_level(rule), {}))
         if level == messages.DISABLED:
             return []
         return [
@@ -64,7 +66,7 @@ class Analyzer:
                 description=rule.description,
                 message=f"{rule.description}\n{message}",
                 urn=urn,
-                # A rule that judges the whole stack changes no resource.
+                # A rule that evaluates the whole stack changes no resource.
                 enforcementLevel=messages.MANDATORY if level == messages.REMEDIATE else level,
                 severity=_severity(rule),
             )
@@ -109,7 +111,7 @@ class _InlineExecutor(ThreadPoolExecutor):
 
 
 class _EmptyAnswer:
-    """An empty answer."""
+    """Answers at once, and does not read the request."""
 
     experimental_thread_pool = _InlineExecutor()
 
@@ -118,10 +120,12 @@ class _EmptyAnswer:
 
 
 def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
-    """The methods of the protocol. The engine calls Analyze and Remediate for each single resource, but every rule
-    judges the whole stack. So Analyze does not even wait for the resource, as of a stream of them, and is answered by
-    the thread that takes the call. Remediate is missing, since the engine then goes on as after an empty answer. A
-    call that is read, and answered by another thread, takes twice as long, more than all rules together.
+    """The methods of the protocol.
+
+    The engine calls Analyze and Remediate for each single resource, but every rule evaluates the whole stack. Analyze
+    is declared as taking a stream, so that it answers before the resource arrives, in the thread that takes the call:
+    reading the call and answering in another thread takes twice as long, more than all rules together. Remediate is
+    missing, which the engine takes for an empty answer.
     """
     return {
         "Analyze": grpc.stream_unary_rpc_method_handler(_EmptyAnswer()),
