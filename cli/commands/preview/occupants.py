@@ -11,7 +11,7 @@ from components.admission import gpu_guard
 from components.base import outputs
 from components.base.labels import FLAVOR
 
-_MOST_NAMED = 4
+_MAX_NAMES = 4
 _UNSEEN = (outputs.PIPELINE, outputs.SWEEP)
 """Components whose pods are in no object of the stack: another program makes them."""
 
@@ -115,7 +115,7 @@ def guard_refuses(report: Report) -> bool:
 
 def shortened(titles: Sequence[str]) -> str:
     """A few names, and the number of the others."""
-    return first_names(titles, _MOST_NAMED)
+    return first_names(titles, _MAX_NAMES)
 
 
 def flavor_of(report: Report, group: str) -> str:

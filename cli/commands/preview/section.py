@@ -15,9 +15,9 @@ from cli.output.markdown import bullets, details, full_table
 SEPARATOR = "<!-- tensorplane: may be cut here -->"
 """A block of its own. CI leaves out of a comment what is between two of these and does not fit, never a part of it."""
 LOCATION = "below, or in preview.md in the artifacts of the run"
-_ROWS = 40
+_MAX_OPEN_ROWS = 40
 """Of a list or table, those that no click has to open."""
-_BYTES = 12_000
+_COLLAPSED_BYTES = 12_000
 """Of what one click opens, about."""
 
 Row = TypeVar("Row")
@@ -89,7 +89,7 @@ def _rest(found: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterat
 
 def _shown(found: Sequence[object]) -> int:
     """How many rows no click has to open: one more takes no more room than the line that counts it."""
-    return _ROWS + (len(found) == _ROWS + 1)
+    return _MAX_OPEN_ROWS + (len(found) == _MAX_OPEN_ROWS + 1)
 
 
 def collapsed(what: str, rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _pieces(rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Itera
     heading = len(shown(rows[:0]).encode())
     for index, row in enumerate(rows):
         more = len(shown([row]).encode()) - heading
-        if size and size + more > _BYTES:
+        if size and size + more > _COLLAPSED_BYTES:
             yield rows[start:index]
             start, size = index, 0
         size += more

@@ -35,7 +35,7 @@ from components.cost.estimate import (
     registered,
 )
 
-_NAMES = 8
+_MAX_NAMES = 8
 """Maximum names of things whose price is unknown for one reason."""
 _TYPES: tuple[tuple[Kind, str], ...] = (("group", "NodeGroup"), ("queue", "Queue"), ("run", "TrainingJob"))
 
@@ -134,7 +134,7 @@ def unknown(found: Sequence[Compared]) -> list[str]:
     for each in found:
         if each.after and each.after.missing and not spending.is_undeclared(each):
             names.setdefault(each.after.missing, []).append(each.name)
-    lines = [f"{first_names(several, _NAMES)}: {missing}" for missing, several in names.items()]
+    lines = [f"{first_names(several, _MAX_NAMES)}: {missing}" for missing, several in names.items()]
     likely = spending.expected(found)
     return [likely, *lines] if likely else lines
 
