@@ -81,7 +81,7 @@ def _aborts_on_error(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, g
     return handler
 
 
-def _counted(api: str) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any, grpc.ServicerContext], Any]]:
+def _with_metrics(api: str) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any, grpc.ServicerContext], Any]]:
     def decorate(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.ServicerContext], Any]:
         @_aborts_on_error
         def measured(self: Any, request: Any) -> Any:
@@ -97,7 +97,7 @@ class _PredictionServicer(prediction_service_pb2_grpc.PredictionServiceServicer)
     def __init__(self, models: Models, metrics: Metrics) -> None:
         self._models, self._metrics = models, metrics
 
-    @_counted("Predict")
+    @_with_metrics("Predict")
     def Predict(self, request: predict_pb2.PredictRequest) -> predict_pb2.PredictResponse:  # noqa: N802
         version = self._models.get(_requested_version(request.model_spec))
         signature_name = request.model_spec.signature_name or DEFAULT_SIGNATURE
@@ -111,7 +111,7 @@ class _PredictionServicer(prediction_service_pb2_grpc.PredictionServiceServicer)
             response.outputs[name].CopyFrom(messages.tensor(outputs[name]))
         return response
 
-    @_counted("Classify")
+    @_with_metrics("Classify")
     def Classify(  # noqa: N802
         self, request: classification_pb2.ClassificationRequest
     ) -> classification_pb2.ClassificationResponse:
@@ -121,7 +121,7 @@ class _PredictionServicer(prediction_service_pb2_grpc.PredictionServiceServicer)
             result=inference.classify(version, request.input, request.model_spec.signature_name),
         )
 
-    @_counted("Regress")
+    @_with_metrics("Regress")
     def Regress(self, request: regression_pb2.RegressionRequest) -> regression_pb2.RegressionResponse:  # noqa: N802
         version = self._models.get(_requested_version(request.model_spec))
         return regression_pb2.RegressionResponse(

@@ -11,7 +11,7 @@ from tensorplane.errors import UsageError
 
 
 class Agreement:
-    """Exchanges numbers between the workers of the strategy to which a checkpoint's variables belong.
+    """Gathers numbers from the workers of the strategy to which a checkpoint's variables belong.
 
     Every worker calls it at the same point of the program, as with any collective operation.
     """
@@ -20,7 +20,7 @@ class Agreement:
         self._checkpoint, self._workers = checkpoint, workers
 
     def gather(self, number: float) -> list[float]:
-        """The number that each worker passes, the chief's first. With one worker, its own alone."""
+        """The number that each worker passes, once per replica, the chief's first. With one worker, its own alone."""
         if self._workers == 1 or self._strategy is None:
             return [number]
         gathered = self._all_gather(tf.constant(number, tf.float64))

@@ -131,7 +131,7 @@ class TestRoles:
         evicted = {"type": "DisruptionTarget", "status": "True"}
         assert alone["podFailurePolicy"]["rules"][0] == {"action": "Ignore", "onPodConditions": [evicted]}
 
-    def test_the_end_of_the_job_is_that_of_the_deciding_roles(self, manifest: JobManifest) -> None:
+    def test_the_end_of_the_job_is_that_of_the_required_roles(self, manifest: JobManifest) -> None:
         assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["chief"]
 
 
