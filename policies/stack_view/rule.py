@@ -113,9 +113,7 @@ def reported(view: View, found: list[tuple[Resource | None, Finding]]) -> Iterat
     for resource, finding in single[:MAX_NAMED_FINDINGS] if is_long else single:
         yield f"{resource.who}: {finding.problem}; {finding.remedy}", resource.urn
     if is_long:
-        yield (
-            f"and {len(single) - MAX_NAMED_FINDINGS} more; repair the same in all, of which {MAX_NAMED_FINDINGS} are named here",
-            view.urn,
-        )
+        others = len(single) - MAX_NAMED_FINDINGS
+        yield f"and {others} more; repair the same in all, of which {MAX_NAMED_FINDINGS} are named here", view.urn
     for finding in (finding for resource, finding in found if resource is None):
         yield f"{finding.problem}; {finding.remedy}", view.urn
