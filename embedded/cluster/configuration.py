@@ -59,38 +59,38 @@ def write(
     `nodes`: how many real nodes; None keeps those that it has.
     """
     paths.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    further = _further(paths, nodes)
-    for folder in (paths.etcd, *(each for one in (paths, *further) for each in (one.own, *_folders(one)))):
+    further_nodes = _further_nodes(paths, nodes)
+    for folder in (paths.etcd, *(each for one in (paths, *further_nodes) for each in (one.own, *_folders(one)))):
         folder.mkdir(mode=0o700, exist_ok=True)
     simulated_nodes = simulated_nodes or kwok.is_part_of(paths)
     storage = storage or csi.is_part_of(paths)
     if storage:
         for folder in (paths.pool, paths.mirror):
             folder.mkdir(mode=0o700, exist_ok=True)
-    count = 1 + len(further)
-    wanted = process_specs.of_instance(paths, simulated_nodes=simulated_nodes, storage=storage, nodes=count)
-    programs = _link_programs(paths, wanted)
-    kubelets = [leaf for one in further for leaf in pki.of_node(one.node)]
+    count = 1 + len(further_nodes)
+    specs = process_specs.of_instance(paths, simulated_nodes=simulated_nodes, storage=storage, nodes=count)
+    programs = _link_programs(paths, specs)
+    kubelets = [leaf for one in further_nodes for leaf in pki.of_node(one.node)]
     pki.ensure(paths.keys, [*leaves(paths, simulated_nodes=simulated_nodes, storage=storage), *kubelets])
     control_plane_config.encryption(paths.config / "encryption.json")
-    for path, content in _files(paths, wanted, count, further, storage=storage).items():
+    for path, content in _files(paths, specs, count, further_nodes, storage=storage).items():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         whole_file.write(path, content, mode=whole_file.PRIVATE)
     _copy_charts(paths, simulated_nodes=simulated_nodes)
     code = sorted(_DRIVER.rglob("*.py")) if storage else []
-    if further:
+    if further_nodes:
         code += [Path(str(module.__file__)) for module in _CODE_OF_FURTHER_NODES]
-    return Configuration(wanted, _fingerprint(paths, programs, code), (paths, *further))
+    return Configuration(specs, _fingerprint(paths, programs, code), (paths, *further_nodes))
 
 
-def _further(paths: NodePaths, count: int | None) -> list[NodePaths]:
+def _further_nodes(paths: NodePaths, count: int | None) -> list[NodePaths]:
     """The paths of the nodes but the first. Of nodes that are no longer wanted, the configuration goes."""
-    had = of_nodes(paths.instance)
-    for one in had[count:] if count else ():
+    existing = of_nodes(paths.instance)
+    for one in existing[count:] if count else ():
         shutil.rmtree(one.config)
         for leaf in pki.of_node(one.node):
             (paths.keys / f"{leaf.name}.pem").unlink(missing_ok=True)
-    return [NodePaths(paths.instance, number) for number in range(2, 1 + (count or len(had)))]
+    return [NodePaths(paths.instance, number) for number in range(2, 1 + (count or len(existing)))]
 
 
 def _folders(paths: NodePaths) -> tuple[Path, ...]:
@@ -104,7 +104,12 @@ def leaves(paths: NodePaths, *, simulated_nodes: bool, storage: bool) -> list[pk
 
 
 def _files(
-    paths: NodePaths, wanted: list[process_specs.ProcessSpec], count: int, further: list[NodePaths], *, storage: bool
+    paths: NodePaths,
+    specs: list[process_specs.ProcessSpec],
+    count: int,
+    further_nodes: list[NodePaths],
+    *,
+    storage: bool,
 ) -> dict[Path, bytes]:
     texts = {
         paths.config / "admission.yaml": control_plane_config.admission(),
@@ -112,27 +117,27 @@ def _files(
         paths.config / "scheduler.yaml": control_plane_config.scheduler(paths),
     }
     users = ["controller-manager", "scheduler"]
-    if any(spec.name == kwok.NAME for spec in wanted):
+    if any(spec.name == kwok.NAME for spec in specs):
         texts[paths.kwok_config] = kwok.stages()
         users.append(kwok.NAME)
-    users += [spec.name for spec in wanted if spec.name in csi.CONTROLLERS]
+    users += [spec.name for spec in specs if spec.name in csi.CONTROLLERS]
     clients = {
         paths.config / f"{user}.kubeconfig": kubeconfig.render(paths.instance, paths.keys, user) for user in users
     }
     clients[paths.instance.kubeconfig] = kubeconfig.render(paths.instance, paths.keys, "admin")
-    found = {path: text.encode() for path, text in texts.items()} | clients | _files_of_node(paths, wanted, count)
-    for one in further:
+    found = {path: text.encode() for path, text in texts.items()} | clients | _files_of_node(paths, specs, count)
+    for one in further_nodes:
         found |= _files_of_node(one, process_specs.of_further_node(one, storage=storage), count)
     return found
 
 
-def _files_of_node(paths: NodePaths, wanted: list[process_specs.ProcessSpec], count: int) -> dict[Path, bytes]:
+def _files_of_node(paths: NodePaths, specs: list[process_specs.ProcessSpec], count: int) -> dict[Path, bytes]:
     texts = {
         "containerd.toml": node_config.containerd(paths),
         "cni/10-tensorplane.conflist": node_config.cni(paths),
         "kubelet.yaml": node_config.kubelet(paths, count),
         "proxy.yaml": node_config.proxy(paths),
-        paths.supervisor_config.name: supervisor.render(paths, wanted, autostart=not paths.node.is_first),
+        paths.supervisor_config.name: supervisor.render(paths, specs, autostart=not paths.node.is_first),
     }
     users = {"kubelet": paths.node.of_its_own("kubelet"), "proxy": "proxy"}
     return {paths.config / name: text.encode() for name, text in texts.items()} | {
@@ -141,10 +146,10 @@ def _files_of_node(paths: NodePaths, wanted: list[process_specs.ProcessSpec], co
     }
 
 
-def _link_programs(paths: NodePaths, wanted: list[process_specs.ProcessSpec]) -> list[str]:
+def _link_programs(paths: NodePaths, specs: list[process_specs.ProcessSpec]) -> list[str]:
     """One folder with a link to each program; returns the targets, for the fingerprint."""
     paths.programs.mkdir(mode=0o700, exist_ok=True)
-    names = [*(spec.name for spec in wanted if not spec.program), *process_specs.HELPERS]
+    names = [*(spec.name for spec in specs if not spec.program), *process_specs.HELPERS]
     targets = {name: toolchain.tools().path(name) for name in names}
     for name, target in targets.items():
         link = paths.programs / name
@@ -158,15 +163,15 @@ def _copy_charts(paths: NodePaths, *, simulated_nodes: bool) -> None:
     tools, mark = toolchain.tools(), paths.charts / ".source"
     sources = [tools.charts, *([tools.gpu_charts] if simulated_nodes else [])]
     sources += tools.controller_charts
-    wanted = "\n".join(map(str, sources))
-    if mark.exists() and mark.read_text() == wanted:
+    source_list = "\n".join(map(str, sources))
+    if mark.exists() and mark.read_text() == source_list:
         return
     draft = paths.charts.with_name(".charts.draft")
     for old in (draft, paths.charts):
         shutil.rmtree(old, ignore_errors=True)
     for source in sources:
         shutil.copytree(source, draft, dirs_exist_ok=True)
-    (draft / mark.name).write_text(wanted)
+    (draft / mark.name).write_text(source_list)
     draft.rename(paths.charts)
 
 

@@ -84,7 +84,7 @@ class Wait:
     """Waits for one part after the other, and names the component at fault if one does not become ready."""
 
     def __init__(self, paths: NodePaths, supervised: Supervisor) -> None:
-        self._at, self._crashes = paths, supervisor.CrashWatch(paths, supervised)
+        self._paths, self._crashes = paths, supervisor.CrashWatch(paths, supervised)
 
     def until(self, what: str, condition: Callable[[], bool], culprit: str) -> None:
         for _ in self._ticks():
@@ -94,7 +94,7 @@ class Wait:
                 self._crashes.check()
             except OSError:
                 raise UserError(self._half_way()) from None
-        log = supervisor.log(self._at, culprit)
+        log = supervisor.log(self._paths, culprit)
         raise UserError(f"{what}: not ready after {_TIMEOUT_SECONDS:.0f} s: {supervisor.last_error(log)} (log: {log})")
 
     def _ticks(self) -> Iterator[None]:
@@ -104,5 +104,5 @@ class Wait:
             time.sleep(0.1)
 
     def _half_way(self) -> str:
-        name, log = self._at.instance.name, self._at.logs / "supervisord.log"
+        name, log = self._paths.instance.name, self._paths.logs / "supervisord.log"
         return f"cluster {name}: its supervisor ended while the cluster started (log: {log}); run `make up` again"

@@ -78,11 +78,11 @@ def _outdated(paths: NodePaths, alive: Alive, wanted: Configuration, had: int) -
         return f"its number of real nodes changes from {had} to {len(wanted.nodes)}, which divide this machine"
     if fingerprint != wanted.fingerprint:
         return "its configuration, its programs or its code changed since it started"
-    is_whole = network.is_whole(paths.instance) and all(map(node_network.has_route, _further(wanted)))
+    is_whole = network.is_whole(paths.instance) and all(map(node_network.has_route, _further_nodes(wanted)))
     return "" if is_whole else "the host lost its routes to it"
 
 
-def _further(wanted: Configuration) -> list[Node]:
+def _further_nodes(wanted: Configuration) -> list[Node]:
     return [paths.node for paths in wanted.nodes if not paths.node.is_first]
 
 
@@ -106,9 +106,9 @@ def _refuse_other_home(paths: NodePaths, alive: Alive) -> None:
 
 def _launch(paths: NodePaths, wanted: Configuration) -> Alive:
     network.check_addresses(paths.instance)
-    node_network.check_addresses(_further(wanted))
+    node_network.check_addresses(_further_nodes(wanted))
     network.create(paths.instance)
-    for node in _further(wanted):
+    for node in _further_nodes(wanted):
         node_network.route_from_host(node)
     cgroups.create(paths.instance)
     processes.launch(paths.instance, wanted.fingerprint)

@@ -143,7 +143,7 @@ class CrashWatch:
     _LIMIT = 4
 
     def __init__(self, paths: NodePaths, supervised: Supervisor) -> None:
-        self._at, self._supervised = paths, supervised
+        self._paths, self._supervised = paths, supervised
         self._pids: dict[str, set[int]] = {}
 
     def check(self) -> None:
@@ -155,7 +155,7 @@ class CrashWatch:
             if state.word == "FATAL" or len(pids) >= self._LIMIT:
                 crashing.append(state.name)
         if crashing:
-            lines = ((name, log(self._at, name)) for name in crashing)
+            lines = ((name, log(self._paths, name)) for name in crashing)
             raise UserError(*(f"{name} keeps crashing: {last_error(path)} (log: {path})" for name, path in lines))
 
 

@@ -62,7 +62,7 @@ def test_nodes_give_away_the_machine_once() -> None:
 
 
 def test_a_further_node_shares_no_file_address_or_cgroup_with_the_first(first: NodePaths, second: NodePaths) -> None:
-    one, other = (yaml.safe_load(node_config.kubelet(at, 2)) for at in (first, second))
+    one, other = (yaml.safe_load(node_config.kubelet(paths, 2)) for paths in (first, second))
     same = ("address", "cgroupRoot", "tlsCertFile", "tlsPrivateKeyFile")
     assert not [key for key in same if one[key] == other[key]]
     assert {key: one[key] for key in one if key not in same} == {key: other[key] for key in other if key not in same}
