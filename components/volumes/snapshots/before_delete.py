@@ -30,7 +30,7 @@ Progress = Literal["waiting", "ready", "not_found"]
 
 def connect(kubeconfig: str | None, context: str | None) -> SnapshotApi:
     """The snapshot API of a cluster. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
-    return SnapshotApi(cluster_api.connected(kubeconfig, context))
+    return SnapshotApi(cluster_api.connect(kubeconfig, context))
 
 
 class SnapshotApi:
