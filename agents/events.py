@@ -45,10 +45,10 @@ def event(
     }
 
 
-def create(server: ApiServer, made: Mapping[str, Any]) -> None:
+def create(api: ApiServer, made: Mapping[str, Any]) -> None:
     """Creates an Event, unless one of its name exists."""
     with tolerate(CONFLICT):
-        server.send("POST", f"api/v1/namespaces/{made['metadata']['namespace']}/events", made)
+        api.send("POST", f"api/v1/namespaces/{made['metadata']['namespace']}/events", made)
 
 
 @dataclass

@@ -38,7 +38,7 @@ class Timing:
 class Leader:
     """A process that may act. This one has no Lease: another fence keeps it from acting twice."""
 
-    server: ApiServer = ApiServer()
+    api: ApiServer = ApiServer()
     """The API server, for what the agent does."""
 
     @contextlib.contextmanager
@@ -91,9 +91,9 @@ class ElectedLeader(Leader):
     _stop_requested: threading.Event = field(default_factory=threading.Event, init=False)
 
     def __post_init__(self) -> None:
-        given = self.lease.server
-        self.server = _Guarded(given.address, given.account, wait_until_held=self._wait_until_held)
-        self.lease.server = replace(given, seconds=self.timing.answer_timeout)
+        given = self.lease.api
+        self.api = _Guarded(given.address, given.account, wait_until_held=self._wait_until_held)
+        self.lease.api = replace(given, seconds=self.timing.answer_timeout)
 
     def begin(self) -> None:
         """Waits until this pod holds the Lease, and keeps it until the process ends. For the main thread."""

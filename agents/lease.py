@@ -40,7 +40,7 @@ def clock() -> float:
 class Lease:
     """One Lease, as one pod sees it. Errors of the API server are raised as OSError."""
 
-    server: ApiServer
+    api: ApiServer
     namespace: str
     name: str
     pod: str
@@ -68,7 +68,7 @@ class Lease:
 
         Returns who holds it.
         """
-        found = self.server.send("GET", self._path)
+        found = self.api.send("GET", self._path)
         spec, version, now = found.get("spec") or {}, found["metadata"]["resourceVersion"], self.clock()
         holder = str(spec.get("holderIdentity") or "")
         if self._observed[0] != version:
@@ -109,10 +109,10 @@ class Lease:
         """Lets another pod take it at once. From now on, this one does not act."""
         was_held, self._renewed = self.is_held, float("-inf")
         if was_held:
-            self.server.send("PATCH", self._path, self._change({"holderIdentity": None}))
+            self.api.send("PATCH", self._path, self._change({"holderIdentity": None}))
 
     def _still_ours(self) -> str:
-        found = self.server.send("GET", self._path)
+        found = self.api.send("GET", self._path)
         holder = (found.get("spec") or {}).get("holderIdentity")
         if holder != self.pod:
             self._renewed = float("-inf")
@@ -121,7 +121,7 @@ class Lease:
 
     def _write(self, spec: dict[str, Any]) -> None:
         begun = self.clock()
-        found = self.server.send("PATCH", self._path, self._change(spec))
+        found = self.api.send("PATCH", self._path, self._change(spec))
         self._version, self._renewed = found["metadata"]["resourceVersion"], begun
 
     def _change(self, spec: dict[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def append_decision(decisions: Sequence[D], made: D) -> Sequence[D]:
 class ConfigMapState:
     """A controller's state under one key of a ConfigMap that the stack has created."""
 
-    server: ApiServer
+    api: ApiServer
     namespace: str
     name: str
     key: str
@@ -52,14 +52,14 @@ class ConfigMapState:
 
     def read(self) -> str:
         """The text under the key; empty before the first write. `write` then fences it."""
-        found = self.server.send("GET", self._path)
+        found = self.api.send("GET", self._path)
         self._resource_version = found["metadata"]["resourceVersion"]
         return str((found.get("data") or {}).get(self.key, ""))
 
     def write(self, text: str) -> None:
         """Replaces the text. Raises OSError if another controller has changed the ConfigMap since `read` or `write`."""
         body = {"metadata": {"resourceVersion": self._resource_version}, "data": {self.key: text}}
-        self._resource_version = self.server.send("PATCH", self._path, body)["metadata"]["resourceVersion"]
+        self._resource_version = self.api.send("PATCH", self._path, body)["metadata"]["resourceVersion"]
 
     @property
     def _path(self) -> str:

@@ -16,7 +16,7 @@ from agents.api import GONE, ApiServer
 class WatchedList:
     """The objects that a list's path, with a query, shows."""
 
-    server: ApiServer
+    api: ApiServer
     path: str
     _version: str = field(default="", init=False)
     """Resource version of the last list; empty once `wait` has used it."""
@@ -24,7 +24,7 @@ class WatchedList:
     def items(self) -> list[dict[str, Any]]:
         """All of them."""
         # Without resourceVersion, since the list must have what this process changed a moment ago.
-        found = self.server.send("GET", self.path)
+        found = self.api.send("GET", self.path)
         self._version = found["metadata"]["resourceVersion"]
         return list(found["items"])
 
@@ -32,7 +32,7 @@ class WatchedList:
         """Waits until one of them changes after `items` has read them, or until the time is up."""
         version, self._version = self._version, ""
         if version:
-            self.server.wait_for_change(self.path, version, seconds)
+            self.api.wait_for_change(self.path, version, seconds)
         else:
             time.sleep(seconds)
 
@@ -48,7 +48,7 @@ _SECONDS = 1
 class Informer(Generic[T]):
     """The objects that a list's path shows, by their names: listed once, and then followed by their changes."""
 
-    server: ApiServer
+    api: ApiServer
     path: str
     read: Callable[[Any], T]
     """What the informer holds of an object."""
@@ -69,7 +69,7 @@ class Informer(Generic[T]):
         """The resource version of the list."""
         self._objects, version, rest = {}, "", ""
         while not version or rest:
-            found = self.server.send("GET", f"{self.path}?limit={_PAGE}{rest}")
+            found = self.api.send("GET", f"{self.path}?limit={_PAGE}{rest}")
             self._objects |= {each["metadata"]["name"]: self.read(each) for each in found["items"]}
             version = version or found["metadata"]["resourceVersion"]
             following = found["metadata"].get("continue")
@@ -79,7 +79,7 @@ class Informer(Generic[T]):
     def _follow(self, version: str) -> str:
         """The resource version of the last change; empty if the API server no longer has all changes."""
         try:
-            for change in self.server.watch(self.path, version, _SECONDS):
+            for change in self.api.watch(self.path, version, _SECONDS):
                 found = change["object"]
                 if change["type"] == "ERROR":
                     return ""

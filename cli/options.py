@@ -12,7 +12,7 @@ from click.core import ParameterSource
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def stack(command: _Command) -> _Command:
+def stack_option(command: _Command) -> _Command:
     """`--stack`, as the parameter `stack`."""
     text = "Name of a Pulumi.<stack>.yaml."
     return click.option("--stack", default="dev", show_default=True, help=text, shell_complete=_complete_stacks)(
@@ -20,7 +20,7 @@ def stack(command: _Command) -> _Command:
     )
 
 
-def policies(command: _Command) -> _Command:
+def policies_option(command: _Command) -> _Command:
     """`--policies`, as the parameter `policies`: run or skip."""
     text = "Whether the policies run. An update that skips them is recorded in the stack's history."
     choice = click.Choice(["run", "skip"])
@@ -33,7 +33,7 @@ def _complete_stacks(_: click.Context, __: click.Parameter, incomplete: str) -> 
     return [name for name in stack_names() if name.startswith(incomplete)]
 
 
-def served(*, required: bool = True) -> Callable[[_Command], _Command]:
+def server_argument(*, required: bool = True) -> Callable[[_Command], _Command]:
     """The argument SERVER[/MODEL], as the parameter `target`."""
     name = "SERVER[/MODEL]" if required else "[SERVER[/MODEL]]"
     return click.argument("target", metavar=name, required=required, shell_complete=_complete_models)
@@ -54,7 +54,7 @@ def _complete_models(context: click.Context, _: click.Parameter, incomplete: str
     return [target for target in found if target.startswith(incomplete)]
 
 
-def team(command: _Command) -> _Command:
+def team_option(command: _Command) -> _Command:
     """`--team`, as the parameter `team`: that of a member's kubeconfig unless `--team` or `--stack` is given."""
     text = "A team that you are a member of, instead of a stack (default: that of your kubeconfig)."
     return click.option("--team", metavar="TEAM", help=text, callback=_team_of_kubeconfig)(command)
@@ -66,14 +66,14 @@ def _team_of_kubeconfig(ctx: click.Context, _: click.Parameter, given: str | Non
         return given
     from cli import members_kubeconfig
 
-    return members_kubeconfig.team(context())
+    return members_kubeconfig.team(kubeconfig_context())
 
 
-def as_json(text: str = "Every fact, for programs.") -> Callable[[_Command], _Command]:
+def json_option(text: str = "Every fact, for programs.") -> Callable[[_Command], _Command]:
     """`--json`, as the parameter `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
-def context() -> str:
+def kubeconfig_context() -> str:
     """The kubeconfig context that replaces the one in the stack's file; empty if none is set."""
     return os.environ.get("TENSORPLANE_CONTEXT", "")

@@ -114,7 +114,7 @@ class Kube:
             if rest:
                 yield rest.decode(errors="replace")
 
-    def service(
+    def request_service(
         self, namespace: str, name: str, port: int, path: str, body: Any = None, *, seconds: float = 30
     ) -> tuple[int, Any]:
         """Status and JSON answer of an HTTP service in the cluster, asked through the API server's proxy.

@@ -1,7 +1,7 @@
 """The demonstration at the end of `make up` with the digits example: a held-out digit as the model server sees it.
 
-`make up` follows the job and the server that `find` names, lets `ask` send every held-out digit to the server once it
-is Ready, and prints the answers with `show`. Other stacks have no demonstration.
+`make up` follows the job and the server that `find` names, lets `predict_all` send every held-out digit to the server
+once it is Ready, and prints the predictions with `show`. Other stacks have no demonstration.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _BATCH = 128
 
 
 @dataclass(frozen=True)
-class Answers:
+class Predictions:
     """The model server's predictions for the held-out digits."""
 
     image: Image
     label: int
     scores: Sequence[float]
-    right: int
+    correct: int
     total: int
 
     @property
@@ -44,7 +44,7 @@ class Answers:
 
     @property
     def accuracy(self) -> float:
-        return self.right / self.total
+        return self.correct / self.total
 
 
 def find(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -70,7 +70,7 @@ def _model(workload: Mapping[str, Any]) -> Mapping[str, Any]:
     return workload.get("model") or {}
 
 
-def ask(api: Kube, outputs: Outputs) -> Answers | None:
+def predict_all(api: Kube, outputs: Outputs) -> Predictions | None:
     """Sends every held-out digit to the server; the first one is shown. None if it serves another model."""
     from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
 
@@ -78,8 +78,8 @@ def ask(api: Kube, outputs: Outputs) -> Answers | None:
     if not _takes_digits(api, outputs, images[:1].tolist()):
         return None
     scores = _scores_of(api, outputs, images.tolist())
-    right = sum(max(range(10), key=row.__getitem__) == digit for row, digit in zip(scores, digits, strict=True))
-    return Answers(images[0].tolist(), int(digits[0]), scores[0], right, len(digits))
+    correct = sum(max(range(10), key=row.__getitem__) == digit for row, digit in zip(scores, digits, strict=True))
+    return Predictions(images[0].tolist(), int(digits[0]), scores[0], correct, len(digits))
 
 
 def _takes_digits(api: Kube, outputs: Outputs, images: Sequence[Image]) -> bool:
@@ -89,7 +89,11 @@ def _takes_digits(api: Kube, outputs: Outputs, images: Sequence[Image]) -> bool:
 
 
 def _scores_of(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[list[float]]:
-    """The scores of each image, in requests of as many as the server takes: `maxBatchSize`, or what the model does."""
+    """The scores of each image.
+
+    The server's `maxBatchSize` or its model limits how many images one request may have. The limit is not known here,
+    so each refusal halves the size.
+    """
     found: list[list[float]] = []
     size = _BATCH
     while len(found) < len(images):
@@ -112,7 +116,7 @@ def _data() -> Path:
 def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] | None:
     """The prediction of each image; None if the server refuses the request or answers in another form."""
     path = f"/v1/models/{outputs.model}:predict"
-    status, answer = api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
+    status, answer = api.request_service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
     if status not in (200, 400):
         raise UserError(
             f"model server {outputs.service}: a prediction by {outputs.model} failed with status {status}: {answer}"
@@ -121,12 +125,13 @@ def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] 
     return rows if isinstance(rows, list) and len(rows) == len(images) else None
 
 
-def show(console: Console, answers: Answers) -> None:
+def show(console: Console, predictions: Predictions) -> None:
     """Prints the first held-out digit, the server's answer and its accuracy over all of them."""
-    console.print(_side_by_side(_digit(answers), _scores(answers)))
+    console.print(_side_by_side(_digit(predictions), _scores(predictions)))
+    predicted = f"[bold]{predictions.predicted}[/bold] (it is {predictions.label})"
     console.print(
-        f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
-        f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
+        f"The server's answer for this held-out digit: {predicted}. "
+        f"Of all {predictions.total} held-out digits it has [bold]{predictions.accuracy:.1%}[/bold] right.\n"
     )
 
 
@@ -136,14 +141,14 @@ def _side_by_side(left: RenderableType, right: RenderableType) -> Table:
     return grid
 
 
-def _digit(answers: Answers) -> Panel:
-    # A pixel is two cells wide, so that it looks square; 0 is paper and 16 is ink, as in the data set.
+def _digit(predictions: Predictions) -> Panel:
+    # A pixel is two cells wide, so that it looks square; 0 is white and 16 is black in the data set.
     rows = []
-    for row in answers.image:
+    for row in predictions.image:
         text = Text()
-        for ink in row:
-            grey = round(255 * min(max(ink / 16, 0), 1))
-            text.append(_SHADES[round(ink / 16 * (len(_SHADES) - 1))] * 2, style=f"rgb({grey},{grey},{grey})")
+        for intensity in row:
+            gray = round(255 * min(max(intensity / 16, 0), 1))
+            text.append(_SHADES[round(intensity / 16 * (len(_SHADES) - 1))] * 2, style=f"rgb({gray},{gray},{gray})")
         rows.append(text)
     return Panel(Group(*rows), title="a held-out digit", expand=False, padding=(0, 1))
 
@@ -151,9 +156,9 @@ def _digit(answers: Answers) -> Panel:
 _SHADES = " ░▒▓█"
 
 
-def _scores(answers: Answers) -> Table:
+def _scores(predictions: Predictions) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 1))
-    for digit, score in enumerate(answers.scores):
-        style = "bold green" if digit == answers.predicted else "dim"
+    for digit, score in enumerate(predictions.scores):
+        style = "bold green" if digit == predictions.predicted else "dim"
         table.add_row(str(digit), "█" * round(score * 30) or "▏", f"{score:.3f}", style=style)
     return table

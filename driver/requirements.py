@@ -69,7 +69,7 @@ class Requirements:
         except ValueError:
             return needed
         locks = (lock.locked(packages) or () for packages in list_package_sets(self.settings))
-        added = [package_lock.added(locked, self.settings.project) for locked in locks]
+        added = [package_lock.lines_not_in_base(locked, self.settings.project) for locked in locks]
         return list(dict.fromkeys([*needed, *(lines for lines in added if lines)]))
 
 
@@ -90,7 +90,7 @@ def list_package_sets(settings: StackSettings) -> list[list[str]]:
         job = workload.get("trial") if sweep_packages.is_sweep(workload) else workload
         packages = job.get("packages") if isinstance(job, dict) else None
         if packages and isinstance(packages, list) and all(isinstance(package, str) for package in packages):
-            found.setdefault(package_lock.normalized(packages), packages)
+            found.setdefault(package_lock.key_of(packages), packages)
     return list(found.values())
 
 

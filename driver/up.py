@@ -101,7 +101,7 @@ class _Run:
     """The job and the server of the digits example."""
     followed: watch.Outputs = field(init=False)
     """The job and the server that are followed to the end."""
-    answers: digits_demo.Answers | None = None
+    predictions: digits_demo.Predictions | None = None
 
     def show(self, text: str) -> None:
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -196,14 +196,14 @@ def _wait_for_training(run: _Run, step: Step) -> None:
 def _wait_for_serving(run: _Run, step: Step) -> None:
     watch.wait_for_serving(run.api, run.followed, step, run.target.stack)
     if run.demo and not watch.is_simulated(run.api, run.followed):
-        run.answers = digits_demo.ask(run.api, run.followed)
+        run.predictions = digits_demo.predict_all(run.api, run.followed)
 
 
 def _print_result(run: _Run, durations: dict[str, float], began: float) -> None:
     """Prints the demonstration, the server's addresses, the times, and the commands to use next."""
     name, file = run.target.stack, run.stack.settings.file.name
     if run.follow == "end":
-        _print_server(run.console, run.followed.urls, run.answers)
+        _print_server(run.console, run.followed.urls, run.predictions)
     run.console.print(_times(durations, time.monotonic() - began))
     if all(operation == "same" or not count for operation, count in run.changes.items()):
         run.show(f"No changes: the cluster matches {file}.")
@@ -212,10 +212,10 @@ def _print_result(run: _Run, durations: dict[str, float], began: float) -> None:
     run.show("\n".join([*_next_steps(run.target, run.stack.settings, run.outputs), following]))
 
 
-def _print_server(console: Console, urls: dict[str, str], answers: digits_demo.Answers | None) -> None:
+def _print_server(console: Console, urls: dict[str, str], predictions: digits_demo.Predictions | None) -> None:
     console.print()
-    if answers:
-        digits_demo.show(console, answers)
+    if predictions:
+        digits_demo.show(console, predictions)
     for name, url in urls.items():
         console.print(f"{name:<5} {url}", soft_wrap=True)
     console.print()

@@ -21,7 +21,7 @@ def image(locked: Sequence[str], below: Image | None = None) -> Image:
     Its archive has the added layer only: the others are imported with the image below.
     """
     below = below or training.image()
-    name = package_lock.image(below.name, locked)
+    name = package_lock.image_name(below.name, locked)
     return below.extended(name, layer(locked))
 
 
@@ -29,7 +29,7 @@ def layer(locked: Sequence[str]) -> Recipe:
     """The layer with a locked set. pip checks the hashes."""
     lines = "\n".join(sorted(locked)) + "\n"
     return Recipe(
-        package_lock.image("packages", locked),
+        package_lock.image_name("packages", locked),
         partial(_install, lines),
         sources=("package_layer.py", "wheels.py", "base_python.py"),
         inputs=(training.BASE.key, lines),

@@ -62,7 +62,7 @@ def resolve(packages: Sequence[str], pins: Mapping[str, str], step: Step, keep: 
         if not earlier:
             raise
         found = _report(packages, own, target, step)
-    held = {_canonical(name) for name in pins} - package_lock.NOT_OF_TENSORFLOW
+    held = {_canonical(name) for name in pins} - package_lock.IMAGE_ONLY_PACKAGES
     added = {name: item for name, item in found.items() if _canonical(name.partition("==")[0]) not in held}
     return tuple(sorted(earlier.get(name) or _line(name, item, target, step) for name, item in added.items()))
 

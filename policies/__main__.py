@@ -11,7 +11,7 @@ os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_listener")
 # look at every value of the stack again and again.
 gc.disable()
 
-import serving  # noqa: E402
+import analyzer  # noqa: E402
 from rules import found  # noqa: E402
 
-serving.serve("tensorplane", found())
+analyzer.serve("tensorplane", found())

@@ -21,26 +21,26 @@ _HEADER = """\
 """
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 _TAG_LENGTH = 12
-_FOR_CPUS = "tensorflow-cpu"
-NOT_OF_TENSORFLOW = frozenset({"tf-keras", "tensorboard", "markdown", "werkzeug", "markupsafe", "pillow"})
-"""The training image's own packages that TensorFlow does not require: its public image lacks them."""
+_CPU_TENSORFLOW = "tensorflow-cpu"
+IMAGE_ONLY_PACKAGES = frozenset({"tf-keras", "tensorboard", "markdown", "werkzeug", "markupsafe", "pillow"})
+"""Packages of the training image that TensorFlow does not require, so that its public image lacks them."""
 
 
 @dataclass(frozen=True)
 class PackageLock:
     """The content of the file."""
 
-    against: str = ""
+    base_image_hash: str = ""
     """Hash of the training image's own pins, with which the sets were resolved."""
-    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    locked_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Lines of a requirements file, with hashes, by what was asked for."""
 
     def locked(self, packages: Iterable[str]) -> tuple[str, ...] | None:
         """The locked set of these `packages`; None if they are not locked."""
-        return self.sets.get(normalized(packages))
+        return self.locked_sets.get(key_of(packages))
 
 
-def normalized(packages: Iterable[str]) -> str:
+def key_of(packages: Iterable[str]) -> str:
     """What a job asks for, whatever the order."""
     return ", ".join(sorted({package.strip() for package in packages}))
 
@@ -62,33 +62,36 @@ def read(project: Path) -> PackageLock:
 
 def write(project: Path, lock: PackageLock) -> None:
     """Replaces the project's lock."""
-    content = {"against": lock.against, "sets": {name: list(lines) for name, lines in sorted(lock.sets.items())}}
+    content = {
+        "against": lock.base_image_hash,
+        "sets": {name: list(lines) for name, lines in sorted(lock.locked_sets.items())},
+    }
     text = _HEADER + yaml.safe_dump(content, sort_keys=False, width=10_000)
-    draft = project / f".{FILE}.draft"
-    draft.write_text(text)
-    draft.replace(project / FILE)
+    temporary_file = project / f".{FILE}.draft"
+    temporary_file.write_text(text)
+    temporary_file.replace(project / FILE)
 
 
 def pins(project: Path) -> dict[str, str]:
     """The versions of the training image's own packages, by name."""
     found = dict(_PIN.findall((project / "runtime" / "requirements.txt").read_text()))
-    found.pop(_FOR_CPUS, None)
+    found.pop(_CPU_TENSORFLOW, None)
     return found
 
 
-def against(project: Path) -> str:
+def base_image_hash(project: Path) -> str:
     """A hash of the training image's own packages, and of those among them that a lock contains."""
-    decisive = [pins(project), sorted(NOT_OF_TENSORFLOW)]
-    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:_TAG_LENGTH]
+    hashed = [pins(project), sorted(IMAGE_ONLY_PACKAGES)]
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:_TAG_LENGTH]
 
 
-def added(lines: Iterable[str], project: Path) -> tuple[str, ...]:
+def lines_not_in_base(lines: Iterable[str], project: Path) -> tuple[str, ...]:
     """The lines of a locked set that the project's own training image does not contain already."""
     own = {f"{name}=={version}" for name, version in pins(project).items()}
     return tuple(line for line in lines if line.split()[0] not in own)
 
 
-def image(base: str, lines: Iterable[str]) -> str:
+def image_name(base: str, lines: Iterable[str]) -> str:
     """The name of the image that adds a locked set to the image `base`; `base` itself for an empty set."""
     lines = sorted(lines)
     if not lines:

@@ -1,4 +1,4 @@
-"""Gets helm for the user's own cluster, if it is used: Pulumi's Kubernetes plugin has helm built in."""
+"""Builds helm where our Kubernetes provider needs it: Pulumi's own Kubernetes plugin has it built in."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _PLUGIN = "pulumi-resource-kubernetes"
 
 
 def is_missing() -> bool:
-    """Whether our provider would run here without a helm to call."""
+    """Whether neither Pulumi's Kubernetes plugin is here nor a helm 3 that our provider can call."""
     if pulumi_plugins.on_path(_PLUGIN) or pulumi_plugins.cached("resource", "kubernetes"):
         return False
-    return not (go_module.helm().is_built or go_module.kubernetes().is_built or _is_third(on_path("helm")))
+    return not (go_module.helm().is_built or go_module.kubernetes().is_built or _is_helm_3(on_path("helm")))
 
 
 def obtain(step: Step) -> None:
-    """Tries to get Pulumi's plugin, which makes helm unnecessary; else builds helm."""
+    """Tries to download Pulumi's Kubernetes plugin; without it, builds the helm that our provider calls."""
     step.note("looking for Pulumi's own Kubernetes plugin")
     launchers.install(Path(sys.prefix) / "bin", pulumi=pulumi.find())
     if is_missing():
         go_build.build(go_module.helm(), step)
 
 
-def _is_third(program: Path | None) -> bool:
+def _is_helm_3(program: Path | None) -> bool:
     # Its flags are not those of helm 2 or 4.
     if not program:
         return False

@@ -26,7 +26,7 @@ def main(namespaces: Sequence[str]) -> None:
     after = os.environ.get("LOST_AFTER_SECONDS")
     heartbeats, read_only = Heartbeats(float(after) if after else None), Cluster(ApiServer(), ())
     leader = leader_election.wait_to_lead(watch=lambda: observe(read_only, heartbeats, time.monotonic()))
-    cluster = Cluster(leader.server, namespaces, os.environ.get("CONTROLLERS", "").split())
+    cluster = Cluster(leader.api, namespaces, os.environ.get("CONTROLLERS", "").split())
     evictions = Evictions(cluster)
     while True:
         try:

@@ -28,7 +28,7 @@ _LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 class Cluster:
     """The cluster, and the namespaces whose pods are the stack's."""
 
-    server: ApiServer
+    api: ApiServer
     namespaces: Sequence[str]
     controllers: Sequence[str] = ()
     """Namespaces of controllers that jobs wait for: Kueue's, JobSet's and Argo's, if the stack installs them."""
@@ -36,7 +36,7 @@ class Cluster:
     def nodes(self) -> dict[str, Node]:
         """All nodes. Takes a second, except the first time."""
         # resourceVersion 0: from the API server's cache, which is as new as its watch of etcd.
-        leases = self.server.send("GET", f"{_LEASES}?resourceVersion=0")["items"]
+        leases = self.api.send("GET", f"{_LEASES}?resourceVersion=0")["items"]
         renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") or "" for lease in leases}
         nodes = self._nodes.refresh()
         for name, node in nodes.items():
@@ -46,7 +46,7 @@ class Cluster:
 
     @cached_property
     def _nodes(self) -> Informer[Node]:
-        return Informer(self.server, "api/v1/nodes", _node)
+        return Informer(self.api, "api/v1/nodes", _node)
 
     def taint(self, name: str, node: Node, key: str, why: str) -> None:
         """Keeps new pods off a node."""
@@ -65,7 +65,7 @@ class Cluster:
         """
         body = {"metadata": {"resourceVersion": node.version}, "spec": {"taints": taints}}
         try:
-            self.server.send("PATCH", f"api/v1/nodes/{name}", body)
+            self.api.send("PATCH", f"api/v1/nodes/{name}", body)
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{name}: its taints stay: {error}", file=sys.stderr, flush=True)
@@ -75,7 +75,7 @@ class Cluster:
     def pods(self, node: str) -> Iterator[Pod]:
         """The stack's pods on a node, and those of controllers."""
         for namespace in (*self.namespaces, *self.controllers):
-            yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
+            yield from self.api.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
 
     def apply(self, action: PodAction, pod: Pod, why: str) -> None:
         """Ends or replaces a pod, unless it is another one by now. `why`: what is the matter with its node."""
@@ -84,10 +84,10 @@ class Cluster:
         try:
             if action in (PodAction.END, PodAction.FAIL):
                 status = {"metadata": same, "status": ended(pod, why, _now())}
-                self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
+                self.api.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
             if action in (PodAction.END, PodAction.REPLACE):
                 grace = {"gracePeriodSeconds": 0} if action is PodAction.END else {}
-                self.server.send("DELETE", path, {"preconditions": same, **grace})
+                self.api.send("DELETE", path, {"preconditions": same, **grace})
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
@@ -100,7 +100,7 @@ class Cluster:
         """Whether a pod of the same ReplicaSet is ready on a node that is not lost."""
         about = pod["metadata"]
         selector = f"pod-template-hash%3D{(about.get('labels') or {}).get('pod-template-hash', '')}"
-        others = self.server.send("GET", f"{_pods(about['namespace'])}?labelSelector={selector}")["items"]
+        others = self.api.send("GET", f"{_pods(about['namespace'])}?labelSelector={selector}")["items"]
         alike = (each for each in others if replica_set(each) == replica_set(pod))
         return any(is_ready(each) and each["spec"].get("nodeName") not in lost for each in alike)
 
@@ -110,7 +110,7 @@ class Cluster:
         status = {"metadata": {"uid": about["uid"]}, "status": unready(why)}
         path = f"{_pods(about['namespace'])}/{about['name']}/status"
         try:
-            self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
+            self.api.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: gets requests: {error}", file=sys.stderr, flush=True)
@@ -130,7 +130,7 @@ class Cluster:
             "deleteOptions": {"preconditions": {"uid": about["uid"]}},
         }
         try:
-            self.server.send("POST", f"{_pods(about['namespace'])}/{about['name']}/eviction", body)
+            self.api.send("POST", f"{_pods(about['namespace'])}/{about['name']}/eviction", body)
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND, _TOO_MANY):
                 print(f"{about['namespace']}/{about['name']}: not evicted: {error}", file=sys.stderr, flush=True)
@@ -143,7 +143,7 @@ class Cluster:
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
         found = event(pod, reason, message, _now())
         try:
-            self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", found)
+            self.api.send("POST", f"api/v1/namespaces/{about['namespace']}/events", found)
         except OSError as error:  # the log has it
             print(f"{about['namespace']}/{about['name']}: no event: {error}", file=sys.stderr, flush=True)
 

@@ -26,11 +26,11 @@ def main(namespaces: Sequence[str]) -> None:
     nodes_are_added = os.environ.get("NODES_ARE_ADDED") != "false"
     names, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
     leader = leader_election.wait_to_lead()
-    server = leader.server
+    api = leader.api
     actions: list[Callable[[], None]] = [
         # Without flavors of autoscaled groups, which get nodes.
-        *([lambda: flavors.reconcile(server, names, cohort)] if names else []),
-        lambda: controller.reconcile(server, namespaces, datetime.now(UTC), delays, nodes_are_added=nodes_are_added),
+        *([lambda: flavors.reconcile(api, names, cohort)] if names else []),
+        lambda: controller.reconcile(api, namespaces, datetime.now(UTC), delays, nodes_are_added=nodes_are_added),
     ]
     while True:
         # Until the next reconcile, Kueue's own time limit holds.

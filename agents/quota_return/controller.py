@@ -16,35 +16,35 @@ from agents.quota_return.state import Delays
 
 
 def reconcile(
-    server: ApiServer, namespaces: Sequence[str], now: datetime, delays: Delays, *, nodes_are_added: bool = True
+    api: ApiServer, namespaces: Sequence[str], now: datetime, delays: Delays, *, nodes_are_added: bool = True
 ) -> None:
     """Checks all Workloads once. Their annotations hold the state."""
-    found = _list_workloads(server, namespaces)
+    found = _list_workloads(api, namespaces)
     late: dict[str, list[Object]] = {}
     for namespace, workloads in found.items():
         for workload in workloads:
             if change := state.next_change(workload, now, delays):
-                _patch(server, workload, change)
+                _patch(api, workload, change)
             elif (since := waits_since(workload)) and now - since >= delays.after:
                 late.setdefault(namespace, []).append(workload)
     if not late:
         return
-    pods = [one for each in found for one in _list(server, f"api/v1/namespaces/{each}/pods")]
+    pods = [one for each in found for one in _list(api, f"api/v1/namespaces/{each}/pods")]
     for namespace, workloads in late.items():
-        jobs = _list(server, f"apis/batch/v1/namespaces/{namespace}/jobs")
-        observed = Observed(jobs, pods, _list_events(server, namespace), nodes_are_added)
+        jobs = _list(api, f"apis/batch/v1/namespaces/{namespace}/jobs")
+        observed = Observed(jobs, pods, _list_events(api, namespace), nodes_are_added)
         for workload in workloads:
             if reason := why_stalled(workload, observed, now, delays.after):
-                _patch(server, workload, state.return_quota(workload, reason, now, delays))
+                _patch(api, workload, state.return_quota(workload, reason, now, delays))
 
 
-def _list_workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, list[Object]]:
+def _list_workloads(api: ApiServer, namespaces: Sequence[str]) -> dict[str, list[Object]]:
     """By namespace, without those that are refused, such as a deleted one. Raises OSError if all are."""
     found: dict[str, list[Object]] = {}
     refused: urllib.error.HTTPError | None = None
     for namespace in namespaces:
         try:
-            found[namespace] = _list(server, f"{KUEUE}/namespaces/{namespace}/workloads")
+            found[namespace] = _list(api, f"{KUEUE}/namespaces/{namespace}/workloads")
         except urllib.error.HTTPError as error:
             print_error(f"{namespace}: {error}")
             refused = error
@@ -53,26 +53,26 @@ def _list_workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, l
     return found
 
 
-def _list(server: ApiServer, path: str, query: str = "") -> list[Object]:
+def _list(api: ApiServer, path: str, query: str = "") -> list[Object]:
     # resourceVersion 0: from the API server's cache.
-    items: list[Object] = server.send("GET", f"{path}?resourceVersion=0{query}")["items"]
+    items: list[Object] = api.send("GET", f"{path}?resourceVersion=0{query}")["items"]
     return items
 
 
-def _list_events(server: ApiServer, namespace: str) -> list[Object]:
+def _list_events(api: ApiServer, namespace: str) -> list[Object]:
     """Only events of these reasons: a namespace may have thousands, most of them the scheduler's."""
     found: list[Object] = []
     for reason in (*REFUSED, *HOPELESS, *HOPEFUL):
         by = f",source={KARPENTER}" if reason == "FailedScheduling" else ""
-        found += _list(server, f"api/v1/namespaces/{namespace}/events", f"&fieldSelector=reason={reason}{by}")
+        found += _list(api, f"api/v1/namespaces/{namespace}/events", f"&fieldSelector=reason={reason}{by}")
     return found
 
 
-def _patch(server: ApiServer, workload: Object, change: Object) -> None:
+def _patch(api: ApiServer, workload: Object, change: Object) -> None:
     about = workload["metadata"]
     path = f"{KUEUE}/namespaces/{about['namespace']}/workloads/{about['name']}"
     try:
-        server.send("PATCH", path, change)
+        api.send("PATCH", path, change)
     except urllib.error.HTTPError as error:
         # Somebody changed or deleted it; the next reconcile observes its new state.
         if error.code not in (CONFLICT, NOT_FOUND):

@@ -24,23 +24,23 @@ _PAGE = 20
 _GPU_RESOURCE = "nvidia.com/gpu"
 
 
-def reconcile(server: ApiServer, flavors: Sequence[str], cohort: str) -> None:
+def reconcile(api: ApiServer, flavors: Sequence[str], cohort: str) -> None:
     """Taints the ResourceFlavors without a node that takes pods, and only these. `cohort`: lists them for Kueue."""
-    out = [flavor for flavor in flavors if not _is_usable(server, flavor)]
-    _have_kueue_retry(server, cohort, out)
+    out = [flavor for flavor in flavors if not _is_usable(api, flavor)]
+    _have_kueue_retry(api, cohort, out)
 
 
-def _is_usable(server: ApiServer, name: str) -> bool:
+def _is_usable(api: ApiServer, name: str) -> bool:
     path = f"{KUEUE}/resourceflavors/{name}"
     try:
-        flavor = server.send("GET", path)
+        flavor = api.send("GET", path)
         taints = flavor["spec"].get("nodeTaints") or []
-        is_usable = _has_usable_node(server, flavor["spec"].get("nodeLabels") or {})
+        is_usable = _has_usable_node(api, flavor["spec"].get("nodeLabels") or {})
         wanted = [each for each in taints if each["key"] != TAINT]
         wanted += [] if is_usable else [{"key": TAINT, "effect": "NoSchedule"}]
         if wanted != taints:
             version = {"resourceVersion": flavor["metadata"]["resourceVersion"]}
-            server.send("PATCH", path, {"metadata": version, "spec": {"nodeTaints": wanted}})
+            api.send("PATCH", path, {"metadata": version, "spec": {"nodeTaints": wanted}})
             print(f"{name}: {'has a node again' if is_usable else 'none of its nodes takes pods'}", flush=True)
     except urllib.error.HTTPError as error:
         # Somebody changed or deleted it; the next reconcile observes its new state.
@@ -49,12 +49,12 @@ def _is_usable(server: ApiServer, name: str) -> bool:
     return is_usable
 
 
-def _has_usable_node(server: ApiServer, labels: Mapping[str, str]) -> bool:
+def _has_usable_node(api: ApiServer, labels: Mapping[str, str]) -> bool:
     selector = quote(",".join(f"{key}={value}" for key, value in sorted(labels.items())))
     query = f"labelSelector={selector}&fieldSelector=spec.unschedulable%3Dfalse&limit={_PAGE}"
     following = ""
     while True:
-        found = server.send("GET", f"api/v1/nodes?{query}{following}")
+        found = api.send("GET", f"api/v1/nodes?{query}{following}")
         if not all(map(why_unschedulable, found["items"])):
             return True
         if not (token := found["metadata"].get("continue")):
@@ -75,16 +75,16 @@ def why_unschedulable(node: Object) -> str:
     return taint_words or ("" if holds(node, "Ready") else "is not Ready")
 
 
-def _have_kueue_retry(server: ApiServer, cohort: str, out: Sequence[str]) -> None:
+def _have_kueue_retry(api: ApiServer, cohort: str, out: Sequence[str]) -> None:
     """Kueue retries waiting jobs not when a taint of a flavor changes, but when a cohort of their queues does. This
     cohort has nothing but a quota of 0 of these flavors."""
     path = f"{KUEUE}/cohorts/{cohort}"
-    found = server.send("GET", path)
+    found = api.send("GET", path)
     groups = found["spec"].get("resourceGroups") or []
     if [flavor["name"] for group in groups for flavor in group["flavors"]] != [*out]:
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         change = {"resourceGroups": [_nothing_of(out)] if out else []}
-        server.send("PATCH", path, {"metadata": version, "spec": change})
+        api.send("PATCH", path, {"metadata": version, "spec": change})
 
 
 def _nothing_of(flavors: Sequence[str]) -> Object:

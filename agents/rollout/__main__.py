@@ -21,7 +21,7 @@ def main(file: str, namespace: str) -> None:
     spec, texts = RolloutSpec.read(plain), plain["config"]
     leader = leader_election.wait_to_lead()
     models = (texts["version"], texts["placeholder"], texts["newest"])
-    cluster = Cluster(leader.server, namespace, spec.server, *models, spec.routes)
+    cluster = Cluster(leader.api, namespace, spec.server, *models, spec.routes)
     controller = Controller(spec, cluster, log=_log, warn=_warn)
     resync_seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 2)
     while True:

@@ -55,7 +55,7 @@ class PodStatus:
 class Cluster:
     """One server's objects in its namespace."""
 
-    server: ApiServer
+    api: ApiServer
     namespace: str
     name: str
     """The server's."""
@@ -70,7 +70,7 @@ class Cluster:
     """The resourceVersion at which `get_track` read each model config file, by whether it is the canary's."""
 
     def __post_init__(self) -> None:
-        self._state = ConfigMapState(self.server, self.namespace, f"{self.name}-rollout", STATE_KEY)
+        self._state = ConfigMapState(self.api, self.namespace, f"{self.name}-rollout", STATE_KEY)
 
     def read_state(self) -> RolloutState:
         """The state as the last reconcile left it."""
@@ -82,21 +82,21 @@ class Cluster:
 
     def get_track(self, *, canary: bool) -> Track:
         """A Deployment, without its pods."""
-        scale = self.server.send("GET", self._scale(canary=canary))
-        models = self.server.send("GET", self._config_map(_models(canary=canary)))
+        scale = self.api.send("GET", self._scale(canary=canary))
+        models = self.api.send("GET", self._config_map(_models(canary=canary)))
         self._models[canary] = models["metadata"]["resourceVersion"]
         return Track(scale["spec"].get("replicas", 0), self._version(models["data"].get(_FILE, "")))
 
     def list_pods(self) -> list[PodStatus]:
         """All pods of the server that are not being deleted."""
         path = f"api/v1/namespaces/{self.namespace}/pods?labelSelector=app.kubernetes.io%2Fname%3D{self.name}"
-        items = self.server.send("GET", path)["items"]
+        items = self.api.send("GET", path)["items"]
         return [_pod(each) for each in items if "deletionTimestamp" not in each["metadata"]]
 
     def has_terminating_pods(self, *, canary: bool) -> bool:
         """Whether a Deployment has pods that are still being deleted."""
         label = f"app.kubernetes.io%2Fname%3D{self.name}%2C{TRACK}{'%3D' if canary else '%21%3D'}{CANARY}"
-        found = self.server.send("GET", f"api/v1/namespaces/{self.namespace}/pods?labelSelector={label}")["items"]
+        found = self.api.send("GET", f"api/v1/namespaces/{self.namespace}/pods?labelSelector={label}")["items"]
         return any("deletionTimestamp" in each["metadata"] for each in found)
 
     def configure(self, version: int | None, *, canary: bool) -> None:
@@ -104,35 +104,35 @@ class Cluster:
         changed it since `get_track()`."""
         about = {"resourceVersion": self._models[canary]}
         change = {"metadata": about, "data": {_FILE: self._text(version)}}
-        self.server.send("PATCH", self._config_map(_models(canary=canary)), change)
+        self.api.send("PATCH", self._config_map(_models(canary=canary)), change)
 
     def annotate(self, pod: str, version: int | None) -> None:
         """Annotates a pod with its version: at a change, the kubelet syncs the pod's files at once, not in a minute."""
         annotations = {_VERSION: annotation(version)}
         path = f"api/v1/namespaces/{self.namespace}/pods/{pod}"
-        self.server.send("PATCH", path, {"metadata": {"annotations": annotations}})
+        self.api.send("PATCH", path, {"metadata": {"annotations": annotations}})
 
     def admit(self, pod: str) -> None:
         """Opens a pod's readiness gate."""
         condition = {"type": ADMITTED, "status": "True", "lastTransitionTime": events.timestamp(time.time())}
         path = f"api/v1/namespaces/{self.namespace}/pods/{pod}/status"
         status = {"status": {"conditions": [condition]}}
-        self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
+        self.api.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
 
     def scale(self, replicas: int, *, canary: bool) -> None:
         """Changes a Deployment's replicas."""
         path = f"{self._scale(canary=canary)}?fieldManager={MANAGER}"
-        self.server.send("PATCH", path, {"spec": {"replicas": replicas}})
+        self.api.send("PATCH", path, {"spec": {"replicas": replicas}})
 
     def get_weights(self) -> Mapping[str, int | None]:
         """The canary's weight in each route, in percent, by the route's kind; None: not divided yet."""
-        return {kind: routes.get_weight(self.server.send("GET", self._route(kind)), self.name) for kind in self.routes}
+        return {kind: routes.get_weight(self.api.send("GET", self._route(kind)), self.name) for kind in self.routes}
 
     def set_weight(self, route: str, weight: int) -> None:
         """Sets the canary's weight in a route, in percent; the stable pods get the rest."""
         patch = routes.weight_patch(self.name, self.routes[route], weight, MANAGER)
         path = f"{self._route(route)}?fieldManager={MANAGER}"
-        self.server.send("PATCH", path, patch, content_type="application/json-patch+json")
+        self.api.send("PATCH", path, patch, content_type="application/json-patch+json")
 
     def create_event(self, decision: RolloutDecision) -> None:
         """Creates the decision's Event, unless it exists."""
@@ -145,7 +145,7 @@ class Cluster:
             component=MANAGER,
             is_warning=decision.action in ("RolledBack", "NotServed"),
         )
-        events.create(self.server, made)
+        events.create(self.api, made)
 
     def _version(self, text: str) -> int | None:
         before, _, after = self.config.partition(self.placeholder)

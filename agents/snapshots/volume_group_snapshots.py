@@ -37,7 +37,7 @@ class VolumeGroupSnapshots(VolumeSnapshots):
 
     def is_ready(self, name: str) -> bool:
         """Whether the bytes of all of them are safe."""
-        return is_ready(self.server.send("GET", f"{self._groups}/{name}"))
+        return is_ready(self.api.send("GET", f"{self._groups}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
         """Labels the snapshots that the controller created: their names do not tell the volume."""
@@ -49,12 +49,12 @@ class VolumeGroupSnapshots(VolumeSnapshots):
                 **({manifest.VOLUME_LABEL: source} if source else {}),
             }
             change = {"metadata": {"labels": {**labels, **manifest.PART_OF_LABELS}}}
-            self.server.send("PATCH", f"{self._snapshots}/{member['metadata']['name']}", change)
+            self.api.send("PATCH", f"{self._snapshots}/{member['metadata']['name']}", change)
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The group's scheduled snapshots, without those that are being deleted."""
         query = f"labelSelector={manifest.VOLUME_GROUP_LABEL}%3D{volume},{manifest.REASON_LABEL}%3D{manifest.SCHEDULE}"
-        items = self.server.send("GET", f"{self._groups}?{query}")["items"]
+        items = self.api.send("GET", f"{self._groups}?{query}")["items"]
         found = [item for item in items if "deletionTimestamp" not in item["metadata"]]
         return [read_snapshot(item, "boundVolumeGroupSnapshotContentName") for item in found]
 
@@ -68,18 +68,18 @@ class VolumeGroupSnapshots(VolumeSnapshots):
             self._release(member)
         if old.content:
             with tolerate(NOT_FOUND):
-                self.server.send("PATCH", f"{_API}/volumegroupsnapshotcontents/{old.content}", DELETE_CONTENT)
+                self.api.send("PATCH", f"{_API}/volumegroupsnapshotcontents/{old.content}", DELETE_CONTENT)
         with tolerate(NOT_FOUND):
-            self.server.send("DELETE", f"{self._groups}/{old.name}")
+            self.api.send("DELETE", f"{self._groups}/{old.name}")
 
     def _release(self, member: Any) -> None:
         content = (member.get("status") or {}).get("boundVolumeSnapshotContentName")
         if content:
             with tolerate(NOT_FOUND):
-                self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{content}", DELETE_CONTENT)
+                self.api.send("PATCH", f"{PATH}/volumesnapshotcontents/{content}", DELETE_CONTENT)
 
     def _members(self, name: str) -> Iterator[Any]:
-        for item in self.server.send("GET", self._snapshots)["items"]:
+        for item in self.api.send("GET", self._snapshots)["items"]:
             owners = item["metadata"].get("ownerReferences") or []
             if any(owner["kind"] == "VolumeGroupSnapshot" and owner["name"] == name for owner in owners):
                 yield item

@@ -22,7 +22,7 @@ class VolumeSnapshots:
     """The VolumeSnapshots of a namespace."""
 
     namespace: str
-    server: ApiServer = field(default_factory=ApiServer)
+    api: ApiServer = field(default_factory=ApiServer)
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
         """Creates a snapshot. An existing one of this name is the same snapshot."""
@@ -30,7 +30,7 @@ class VolumeSnapshots:
 
     def is_ready(self, name: str) -> bool:
         """Whether the bytes of a snapshot are safe."""
-        return is_ready(self.server.send("GET", f"{self._snapshots}/{name}"))
+        return is_ready(self.api.send("GET", f"{self._snapshots}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
         """Completes a snapshot that is ready."""
@@ -38,7 +38,7 @@ class VolumeSnapshots:
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The volume's scheduled snapshots, without those that are being deleted."""
         query = f"labelSelector={VOLUME_LABEL}%3D{volume},{REASON_LABEL}%3D{SCHEDULE}"
-        items = self.server.send("GET", f"{self._snapshots}?{query}")["items"]
+        items = self.api.send("GET", f"{self._snapshots}?{query}")["items"]
         return [read_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
 
     def is_one_of(self, old: Snapshot, names: Sequence[str]) -> bool:
@@ -49,9 +49,9 @@ class VolumeSnapshots:
         """Deletes a snapshot and its bytes, which the class retains until the content says `Delete`."""
         if old.content:
             with tolerate(NOT_FOUND):
-                self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", DELETE_CONTENT)
+                self.api.send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", DELETE_CONTENT)
         with tolerate(NOT_FOUND):
-            self.server.send("DELETE", f"{self._snapshots}/{old.name}")
+            self.api.send("DELETE", f"{self._snapshots}/{old.name}")
 
     @property
     def _snapshots(self) -> str:
@@ -59,7 +59,7 @@ class VolumeSnapshots:
 
     def _create(self, path: str, wanted: Any) -> None:
         with tolerate(CONFLICT):
-            self.server.send("POST", path, wanted)
+            self.api.send("POST", path, wanted)
 
 
 def is_ready(item: Any) -> bool:

@@ -23,7 +23,7 @@ _RECONCILE_PAUSE_SECONDS = 0.05
 def main(namespace: str, pipeline: str) -> None:
     """Reconciles until the process is killed, which is safe at any moment."""
     leader = leader_election.wait_to_lead()
-    cluster = Cluster(leader.server, namespace, pipeline)
+    cluster = Cluster(leader.api, namespace, pipeline)
     with ThreadPoolExecutor(_PARALLEL_STEPS) as pool, ThreadPoolExecutor(1) as watch:
         controller = Controller(cluster, pool, log=lambda line: print(line, flush=True), acting=leader.acting)
         while True:

@@ -23,7 +23,7 @@ _UNFINISHED = "workflows.argoproj.io%2Fcompleted%21%3Dtrue"
 class Cluster:
     """One pipeline's Workflows in its namespace."""
 
-    server: ApiServer
+    api: ApiServer
     namespace: str
     pipeline: str
 
@@ -52,10 +52,10 @@ class Cluster:
         at = events.timestamp(time.time())
         while True:
             try:
-                run = self.server.send("GET", path)
+                run = self.api.send("GET", path)
                 if not workflow.is_waiting(workflow.nodes(run)[step.node]):
                     return
-                self.server.send("PATCH", path, workflow.node_patch(run, step.node, {**change, "finishedAt": at}))
+                self.api.send("PATCH", path, workflow.node_patch(run, step.node, {**change, "finishedAt": at}))
                 return
             except urllib.error.HTTPError as error:
                 if error.code == NOT_FOUND:
@@ -70,4 +70,4 @@ class Cluster:
     @cached_property
     def _runs(self) -> WatchedList:
         query = f"labelSelector=app.kubernetes.io%2Fname%3D{self.pipeline}%2C{_UNFINISHED}"
-        return WatchedList(self.server, f"{self._workflows}?{query}")
+        return WatchedList(self.api, f"{self._workflows}?{query}")

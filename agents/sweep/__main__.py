@@ -21,29 +21,30 @@ _SETTLE_SECONDS = 0.2
 """Before a reconcile that follows a change, since a JobSet changes several times in a row."""
 
 
-def main(file: str, journal_file: str, namespace: str, name: str) -> None:
+def main(spec_file: str, journal_file: str, namespace: str, name: str) -> None:
     """Reconciles until the process is killed, which is safe at any moment, or until the sweep ends the process.
 
     Raises TakenOver once another controller runs the sweep.
     """
     leader = leader_election.wait_to_lead()
-    spec, journal = SweepSpec.read(Path(file).read_text()), Journal(Path(journal_file))
-    cluster = Cluster(leader.server, namespace, name, spec.name)
+    spec, journal = SweepSpec.read(Path(spec_file).read_text()), Journal(Path(journal_file))
+    cluster = Cluster(leader.api, namespace, name, spec.name)
 
-    def log(action: Action) -> None:
+    def check_and_log(action: Action) -> None:
+        # A controller that another one has taken over from must not act.
         journal.check()
         print(describe(action), flush=True)
 
-    controller = Controller(spec, Study(journal.storage, spec.name, spec.search), cluster, between=log)
-    published: dict[str, Any] = {}
+    controller = Controller(spec, Study(journal.storage, spec.name, spec.search), cluster, before_action=check_and_log)
+    written: dict[str, Any] = {}
     while True:
         try:
             with leader.reconciling():
                 trials = controller.observe()
-                if (results := controller.results(trials)) != published:
-                    cluster.publish(results)
-                    published = results
-                if spec.ends and results["finished"]:
+                if (results := controller.results(trials)) != written:
+                    cluster.write_results(results)
+                    written = results
+                if spec.ends_with_last_trial and results["finished"]:
                     return
                 is_idle = not controller.reconcile(trials)
             if is_idle:
@@ -58,5 +59,5 @@ def main(file: str, journal_file: str, namespace: str, name: str) -> None:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except TakenOver as other:
-        sys.exit(str(other))
+    except TakenOver as error:
+        sys.exit(str(error))

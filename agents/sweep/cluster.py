@@ -20,14 +20,14 @@ _STATE_OF_CONDITION = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
 class Cluster:
     """One sweep's objects in its namespace."""
 
-    server: ApiServer
+    api: ApiServer
     namespace: str
     sweep: str
     """The workload's name, by which its JobSets are labelled."""
     run: str
     """The sweep's run, which is in its ConfigMap's name."""
-    _published: str = ""
-    """The resourceVersion of the results that this controller has published, or found."""
+    _written_version: str = ""
+    """The resourceVersion of the results that this controller has written, or found."""
 
     def list_jobs(self) -> dict[str, Job]:
         """The state of each JobSet, by name."""
@@ -39,7 +39,7 @@ class Cluster:
 
     def create(self, job_set: Mapping[str, Any]) -> None:
         """Creates a JobSet by server-side apply, which does nothing if it exists. It is deleted with the results."""
-        results = self.server.send("GET", self._results)["metadata"]
+        results = self.api.send("GET", self._results)["metadata"]
         owner: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -51,19 +51,19 @@ class Cluster:
             owner["blockOwnerDeletion"] = True
         metadata = {**job_set["metadata"], "ownerReferences": [owner]}
         path = f"{self._job_sets}/{metadata['name']}?fieldManager={MANAGER}"
-        self.server.send("PATCH", path, {**job_set, "metadata": metadata}, content_type=ApiServer.APPLY)
+        self.api.send("PATCH", path, {**job_set, "metadata": metadata}, content_type=ApiServer.APPLY)
 
     def delete(self, name: str) -> None:
         """Deletes a JobSet. It stays, as one that is being deleted, until its pods are gone."""
         with tolerate(NOT_FOUND):
-            self.server.send("DELETE", f"{self._job_sets}/{name}", {"propagationPolicy": "Foreground"})
+            self.api.send("DELETE", f"{self._job_sets}/{name}", {"propagationPolicy": "Foreground"})
 
-    def publish(self, results: Mapping[str, Any]) -> None:
+    def write_results(self, results: Mapping[str, Any]) -> None:
         """Replaces the results. Raises OSError if somebody has changed them since, maybe a later controller."""
-        version = self._published or self.server.send("GET", self._results)["metadata"]["resourceVersion"]
-        self._published = ""
+        version = self._written_version or self.api.send("GET", self._results)["metadata"]["resourceVersion"]
+        self._written_version = ""
         body = {"metadata": {"resourceVersion": version}, "data": {"results.json": json.dumps(results)}}
-        self._published = self.server.send("PATCH", self._results, body)["metadata"]["resourceVersion"]
+        self._written_version = self.api.send("PATCH", self._results, body)["metadata"]["resourceVersion"]
 
     @property
     def _job_sets(self) -> str:
@@ -71,7 +71,7 @@ class Cluster:
 
     @cached_property
     def _of_sweep(self) -> WatchedList:
-        return WatchedList(self.server, f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}")
+        return WatchedList(self.api, f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}")
 
     @property
     def _results(self) -> str:

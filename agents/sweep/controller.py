@@ -36,7 +36,7 @@ class Controller:
     spec: SweepSpec
     study: Study
     cluster: Jobs
-    between: Callable[[Action], None] = lambda action: None
+    before_action: Callable[[Action], None] = lambda action: None
     """Called before each action."""
     _final: dict[int, list[Report]] = field(default_factory=dict)
     """Reports of trials that have ended."""
@@ -46,7 +46,7 @@ class Controller:
         actions = decide(trials, self.spec.limits)
         refused: OSError | None = None
         for action in actions:
-            self.between(action)
+            self.before_action(action)
             try:
                 self._do(action)
             except OSError as error:

@@ -43,8 +43,8 @@ class SweepSpec:
     """The trials' JobSet as JSON, with placeholders for the run's name and the parameters."""
     logs: Path
     """The folder on the volume with a folder of logs for each run."""
-    ends: bool = False
-    """Whether the controller ends with its last trial. A Deployment would start it again, a JobSet has finished."""
+    ends_with_last_trial: bool = False
+    """Whether the controller ends then. A Deployment would start it again, a JobSet has finished."""
 
     @classmethod
     def read(cls, text: str) -> SweepSpec:

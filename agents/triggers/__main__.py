@@ -18,7 +18,7 @@ def main(file: str, namespace: str, config_map: str) -> None:
     """Reconciles until the process is killed, which is safe at any moment."""
     spec = TriggerSpec.read(json.loads(Path(file).read_text()))
     leader = leader_election.wait_to_lead()
-    cluster = Cluster(leader.server, namespace, spec.pipeline, config_map)
+    cluster = Cluster(leader.api, namespace, spec.pipeline, config_map)
     controller = Controller(spec, cluster, log=lambda line: print(line, flush=True))
     resync_seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 1)
     printed = ""

@@ -24,14 +24,14 @@ _COMPLETED = "workflows.argoproj.io/completed"
 class Cluster:
     """One pipeline's objects in its namespace."""
 
-    server: ApiServer
+    api: ApiServer
     namespace: str
     pipeline: str
     config_map: str
     """Name of the state's ConfigMap."""
 
     def __post_init__(self) -> None:
-        self._state = ConfigMapState(self.server, self.namespace, self.config_map, STATE_KEY)
+        self._state = ConfigMapState(self.api, self.namespace, self.config_map, STATE_KEY)
 
     def read_state(self) -> TriggerState:
         """The state as the last reconcile left it."""
@@ -43,23 +43,23 @@ class Cluster:
 
     def find_template(self) -> Mapping[str, Any] | None:
         """The pipeline as deployed; None if it is not."""
-        found: Mapping[str, Any] | None = self.server.find(f"{self._argo}/workflowtemplates/{self.pipeline}")
+        found: Mapping[str, Any] | None = self.api.find(f"{self._argo}/workflowtemplates/{self.pipeline}")
         return found
 
     def has_run(self, run: str) -> bool:
         """Whether a run exists, in whatever state."""
-        return self.server.find(f"{self._argo}/workflows/{run}") is not None
+        return self.api.find(f"{self._argo}/workflows/{run}") is not None
 
     def list_unfinished(self) -> list[str]:
         """Runs of the pipeline that have not ended."""
         selector = f"app.kubernetes.io%2Fname%3D{self.pipeline}%2C{_COMPLETED.replace('/', '%2F')}%21%3Dtrue"
-        found = self.server.send("GET", f"{self._argo}/workflows?labelSelector={selector}")["items"]
+        found = self.api.send("GET", f"{self._argo}/workflows?labelSelector={selector}")["items"]
         return sorted(each["metadata"]["name"] for each in found)
 
     def create(self, workflow: Mapping[str, Any]) -> None:
         """Creates a run unless it exists."""
         with tolerate(CONFLICT):
-            self.server.send("POST", f"{self._argo}/workflows?fieldManager={MANAGER}", workflow)
+            self.api.send("POST", f"{self._argo}/workflows?fieldManager={MANAGER}", workflow)
 
     def create_event(self, decision: TriggerDecision) -> None:
         """Creates the decision's Event, unless it exists."""
@@ -71,7 +71,7 @@ class Cluster:
             at=events.timestamp(decision.at),
             component="tensorplane-triggers",
         )
-        events.create(self.server, made)
+        events.create(self.api, made)
 
     @property
     def _argo(self) -> str:

@@ -46,8 +46,8 @@ class _NextRun:
     """The run on the newest versions."""
 
     run: Run
-    is_there: bool
-    going: Sequence[str] = ()
+    exists: bool
+    unfinished: Sequence[str] = ()
     """Runs that have not ended, for which it has to wait."""
     reason: str = ""
     """Why it is needed though no version is new."""
@@ -125,32 +125,34 @@ class Controller:
 
     def _decide(self, state: TriggerState, template: Mapping[str, Any], heads: Mapping[str, Head]) -> TriggerState:
         state = self._catch_up(state, template, heads)
-        following = self._next_run(state, template, heads)
-        run = following.run
-        if following.is_there and state.last != run:
+        next_run = self._next_run(state, template, heads)
+        run = next_run.run
+        if next_run.exists and state.last != run:
             # Somebody has started it, such as `tensorplane runs start`.
             state = replace(state, last=run)
             self.cluster.write_state(state)
-        observed = self._observe(state, following)
-        every = requests(self.spec.triggers, observed)
-        self._requested_at = {name: self._requested_at.get(name, self.clock()) for name in every}
-        observed = replace(observed, waited={name: self.clock() - at for name, at in self._requested_at.items()})
+        observed = self._observe(state, next_run)
+        requested = requests(self.spec.triggers, observed)
+        self._requested_at = {name: self._requested_at.get(name, self.clock()) for name in requested}
+        observed = replace(
+            observed, waited_seconds={name: self.clock() - at for name, at in self._requested_at.items()}
+        )
         found = ready_requests(self.spec.triggers, observed)
         if not found:
             return state
-        if following.is_recent:
+        if next_run.is_recent:
             self._no_run = None
             return self._decide(state, template, heads)
         scheduled = {name: at for name, at in observed.scheduled.items() if name in found}
         schedules = {**state.schedules, **scheduled}
         why = "; ".join(f"trigger {name}: {reason}" for name, reason in sorted(found.items()))
-        if following.is_there:
+        if next_run.exists:
             why = f"{why}; this run has it"
             after = state.with_decision(self.now(), NOTHING_NEW, run.name, why, schedules=schedules)
             self.cluster.write_state(after)
             return after
-        if following.going:
-            self._wait(f"{' and '.join(following.going)} to end, and then starts a run on the newest versions")
+        if next_run.unfinished:
+            self._wait(f"{' and '.join(next_run.unfinished)} to end, and then starts a run on the newest versions")
             return state
         after = state.with_decision(self.now(), STARTED, run.name, why, schedules=schedules, last=run, starting=True)
         self.cluster.write_state(after)
@@ -175,28 +177,28 @@ class Controller:
         last = state.last if state.last and runs.begins(state.last.name, beginning) else None
         if last and _is_newest(last, template, outputs):
             # A branch that was deleted and created again at the same commit has another number.
-            return _NextRun(replace(last, heads=heads), is_there=True)
+            return _NextRun(replace(last, heads=heads), exists=True)
         is_recent = self._is_recent(outputs)
-        going: list[str] = []
+        unfinished: list[str] = []
         if not is_recent:
-            going = self.cluster.list_unfinished()
+            unfinished = self.cluster.list_unfinished()
             # Once more, now: a run that ended meanwhile has made its versions.
             outputs = self._outputs.observe(beginning)
         name = runs.workflow(template, commits, outputs.replaces)["metadata"]["name"]
-        same = [one for one in going if runs.begins(one, beginning)]
+        same = [one for one in unfinished if runs.begins(one, beginning)]
         begun = same[0] if same else outputs.made_by
         run = Run(begun or name, runs.pipeline_of(template), heads)
         # Another run may still replace whatever these versions have made: nobody knows before it has ended.
-        is_there = not is_recent and len(same) == len(going) and (bool(begun) or self.cluster.has_run(name))
+        exists = not is_recent and len(same) == len(unfinished) and (bool(begun) or self.cluster.has_run(name))
         if not is_recent:
-            self._no_run = None if going or is_there else _NoRun(run, outputs, self.clock())
+            self._no_run = None if unfinished or exists else _NoRun(run, outputs, self.clock())
         reason = ""
-        if state.last and not is_there:
+        if state.last and not exists:
             if state.last.pipeline != run.pipeline:
                 reason = "the pipeline changed"
             elif last and outputs.replaced:
                 reason = "another run replaced its results"
-        return _NextRun(run, is_there, going, reason, is_recent)
+        return _NextRun(run, exists, unfinished, reason, is_recent)
 
     def _is_recent(self, outputs: NewestOutputs) -> bool:
         """Whether the cluster has answered recently that there is no run, and the outputs are the same."""
@@ -234,15 +236,15 @@ class Controller:
         self.cluster.write_state(after)
         return after
 
-    def _observe(self, state: TriggerState, following: _NextRun) -> Observed:
+    def _observe(self, state: TriggerState, next_run: _NextRun) -> Observed:
         before: Mapping[str, Head] = state.last.heads if state.last else {}
         counts = {}
-        for name, head in following.run.heads.items():
+        for name, head in next_run.run.heads.items():
             branch_counts = self._branch_counts.setdefault(name, BranchCounts(self.spec.logs[name]))
             counts[name] = branch_counts.since(before.get(name), head)
         for name in parameters_to_compare(self.spec.triggers, counts):
             counts[name] = self._branch_counts[name].compared()
-        return Observed(counts, following.reason, self.clock() - self._changed_at, scheduled=self._scheduled(state))
+        return Observed(counts, next_run.reason, self.clock() - self._changed_at, scheduled=self._scheduled(state))
 
     def _scheduled(self, state: TriggerState) -> dict[str, int]:
         minute, found = int(self.now() // 60), {}

@@ -21,15 +21,15 @@ class Trigger:
     name: str
     sources: tuple[str, ...]
     """The parameters of a run whose datasets are counted."""
-    counts: str | None
-    """What is counted; None for a schedule."""
+    unit: str | None
+    """What is counted: versions, files, bytes or windows; None for a schedule."""
     at_least: int
     schedule: tuple[frozenset[int] | None, ...]
     """Minutes, hours, days of the month, months, days of the week from Sunday, in UTC; None for every value. Empty for
     a count."""
     quiet_seconds: float
     """How long no further commit may come before a run starts."""
-    longest_seconds: float
+    max_wait_seconds: float
     """How long a run waits for that at most."""
 
 

@@ -19,7 +19,7 @@ def main(home: str, namespaces: Sequence[str]) -> None:
     while True:
         try:
             with leader.reconciling():
-                reconcile(leader.server, home, namespaces, datetime.now(UTC))
+                reconcile(leader.api, home, namespaces, datetime.now(UTC))
         except OSError as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         time.sleep(resync_seconds)

@@ -19,7 +19,7 @@ _LABELS = {
 }
 
 
-def reconcile(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime) -> None:
+def reconcile(api: ApiServer, home: str, namespaces: Sequence[str], now: datetime) -> None:
     """Brings the usage of each namespace up to date. `home`: the namespace that has the ConfigMaps.
 
     Raises OSError if all are refused.
@@ -27,7 +27,7 @@ def reconcile(server: ApiServer, home: str, namespaces: Sequence[str], now: date
     refused: list[urllib.error.HTTPError] = []
     for namespace in namespaces:
         try:
-            _count(server, home, namespace, now)
+            _count(api, home, namespace, now)
         except urllib.error.HTTPError as error:
             # Another process wrote it, or the namespace does not exist yet: the next reconcile counts its usage.
             if error.code not in (CONFLICT, NOT_FOUND):
@@ -37,17 +37,17 @@ def reconcile(server: ApiServer, home: str, namespaces: Sequence[str], now: date
         raise refused[-1]
 
 
-def _count(server: ApiServer, home: str, namespace: str, now: datetime) -> None:
+def _count(api: ApiServer, home: str, namespace: str, now: datetime) -> None:
     at = f"api/v1/namespaces/{home}/configmaps"
-    found = server.find(f"{at}/{PREFIX}{namespace}")
+    found = api.find(f"{at}/{PREFIX}{namespace}")
     # Not from the API server's cache: what it does not list is forgotten, and would be counted again.
-    items = server.send("GET", f"{KUEUE}/namespaces/{namespace}/workloads")["items"]
+    items = api.send("GET", f"{KUEUE}/namespaces/{namespace}/workloads")["items"]
     held = [one for thing in items if (one := workload.read_usage(thing, now))]
     before = UsageState.from_data((found or {}).get("data") or {})
     after = state.count(before, held)
     if found is None:
         about = {"name": f"{PREFIX}{namespace}", "namespace": home, "labels": _LABELS}
-        server.send("POST", at, {"metadata": about, "data": after.to_data()})
+        api.send("POST", at, {"metadata": about, "data": after.to_data()})
     elif after != before:
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        server.send("PATCH", f"{at}/{PREFIX}{namespace}", {"metadata": version, "data": after.to_data()})
+        api.send("PATCH", f"{at}/{PREFIX}{namespace}", {"metadata": version, "data": after.to_data()})

@@ -93,11 +93,11 @@ def _waits(job_set: Object) -> bool:
 
 @click.command("cancel")
 @click.argument("job")
-@options.stack
-@options.team
+@options.stack_option
+@options.team_option
 def click_command(job: str, stack: str, team: str | None) -> None:
     """Stop a training job. It may wait or run; its checkpoints stay.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """
-    print(cancel(job, stack, team, options.context()))
+    print(cancel(job, stack, team, options.kubeconfig_context()))

@@ -14,7 +14,7 @@ def click_command() -> None:
 
 @click_command.command("pachyderm")
 @click.argument("pipelines", metavar="[PIPELINE]...", nargs=-1)
-@options.stack
+@options.stack_option
 def _pachyderm(pipelines: tuple[str, ...], stack: str) -> None:
     """PIPELINEs of a stack, or all, as specs that `pachctl create pipeline` takes: one for each stage.
 

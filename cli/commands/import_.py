@@ -16,7 +16,7 @@ def click_command() -> None:
 
 @click_command.command("pachyderm")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@options.stack
+@options.stack_option
 @click.option("--name", help="Name of the pipeline (default: that of its last stage).")
 @click.option("--volume", default="data", show_default=True, help="Volume of the datasets.")
 @click.option("--queue", help="Queue of stages with GPUs.")

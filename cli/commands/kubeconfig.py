@@ -85,7 +85,7 @@ def write(text: str, file: Path) -> None:
 
 
 @click.command("kubeconfig")
-@options.stack
+@options.stack_option
 @click.option("--team", metavar="TEAM", help="For the members of this team: its namespace, and what they may do there.")
 @click.option("--output", type=Path, metavar="FILE", help="File to write, readable only by its owner (mode 0600).")
 def click_command(stack: str, team: str | None, output: Path | None) -> None:
@@ -96,7 +96,9 @@ def click_command(stack: str, team: str | None, output: Path | None) -> None:
         raise UserError(
             "--output: missing, and credentials are not printed to a terminal; name a file, or pipe the output"
         )
-    text = of_team(stack, team, options.context()) if team else kubeconfig(stack, options.context())
+    text = (
+        of_team(stack, team, options.kubeconfig_context()) if team else kubeconfig(stack, options.kubeconfig_context())
+    )
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return

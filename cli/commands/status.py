@@ -8,9 +8,9 @@ from cli import options
 
 
 @click.command("status")
-@options.stack
+@options.stack_option
 def click_command(stack: str) -> None:
     """Nodes, pods, volumes, queues and URLs of a stack's cluster."""
     from driver import status
 
-    status.status(options.context(), stack)
+    status.status(options.kubeconfig_context(), stack)

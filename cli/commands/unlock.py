@@ -25,7 +25,7 @@ def unlock(stack: str, context: str) -> str:
 
 
 @click.command("unlock")
-@options.stack
+@options.stack_option
 def click_command(stack: str) -> None:
     """Remove the lock that a killed `pulumi` left on a stack."""
-    print(unlock(stack, options.context()))
+    print(unlock(stack, options.kubeconfig_context()))

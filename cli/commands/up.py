@@ -8,11 +8,11 @@ from cli import options
 
 
 @click.command("up")
-@options.stack
-@options.policies
+@options.stack_option
+@options.policies_option
 def click_command(stack: str, policies: str) -> int:
     """Deploy a stack, with its embedded cluster if it has one."""
     from driver import exit_codes, up
     from driver.update.policy_pack import Policies
 
-    return exit_codes.run("tensorplane up", lambda: up.up(options.context(), stack, Policies(policies)))
+    return exit_codes.run("tensorplane up", lambda: up.up(options.kubeconfig_context(), stack, Policies(policies)))

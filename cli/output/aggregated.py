@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from cli.output.escaping import visible
-from cli.output.texts import first
+from cli.output.texts import first_names
 
 _LEAST_GROUPED = 4
-_NAMES = 3
+_MAX_NAMES = 3
 _NAME = re.compile(r"\w(?:[\w.-]*\w)?")
 _DIGIT = re.compile(r"\d")
 _HOLE, _CELL = "\x00", "\x1f"
@@ -32,7 +32,7 @@ class Together(str):
 
 def names(several: Sequence[str]) -> str:
     """Three names and the number of the others; four, if these are all."""
-    return first(several, _NAMES)
+    return first_names(several, _MAX_NAMES)
 
 
 def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
@@ -97,5 +97,5 @@ def _without(line: str, name: str) -> str:
 
 
 def _together(shape: str, several: Sequence[str]) -> Together:
-    text = shape.replace(_HOLE, first(several, _NAMES), 1).replace(_HOLE, _NAME_PLACEHOLDER)
+    text = shape.replace(_HOLE, first_names(several, _MAX_NAMES), 1).replace(_HOLE, _NAME_PLACEHOLDER)
     return Together(f"{len(several):,} × {text}", len(several))  # noqa: RUF001 (a sign that multiplies)

@@ -20,7 +20,7 @@ def parts(line: str) -> Iterator[tuple[str, bool]]:
     return ((part, bool(index % 2)) for index, part in enumerate(re.split(f"[{''.join(BOLD)}]", line)))
 
 
-def first(names: Sequence[str], most: int, *, between: str = ", ", rest: str = " and ") -> str:
+def first_names(names: Sequence[str], most: int, *, between: str = ", ", rest: str = " and ") -> str:
     """Names; of many, the first ones and the number of the others, which are several."""
     most += len(names) == most + 1
     more = len(names) - most

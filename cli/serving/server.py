@@ -72,7 +72,7 @@ class Server:
         raise UserError(f"{self.name}/{model}: {_reason(answer) or f'the server answers with status {status}'}")
 
     def _of_service(self, path: str, body: Any) -> tuple[int, Any]:
-        status, answer = self.api.service(
+        status, answer = self.api.request_service(
             self.namespace, self.name, manifests.REST_PORT, path, body, seconds=rest.SECONDS
         )
         if status == 503 and "no endpoints available" in str(answer):

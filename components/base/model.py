@@ -112,7 +112,7 @@ class Model(BaseModel):
         return schema
 
 
-def refuse(allowed: str, near: str = "", at: str = "") -> NoReturn:
+def refuse_all_but(allowed: str, near: str = "", at: str = "") -> NoReturn:
     """Rejects the value being validated. `allowed` describes valid values, `near` is the nearest one. `at`: the key
     whose value is refused, where a map is validated."""
     raise PydanticCustomError("refused", "use {allowed}", {"allowed": allowed, "near": near, "at": at})
@@ -130,9 +130,9 @@ def is_name(value: str) -> bool:
     return valid and len(value) <= NAME_LIMIT
 
 
-def _name(value: str) -> str:
+def _check_name(value: str) -> str:
     if not is_name(value):
-        refuse(NAME_RULE, _nearest_name(value))
+        refuse_all_but(NAME_RULE, _nearest_name(value))
     return value
 
 
@@ -151,7 +151,7 @@ def _nearest_name(value: str) -> str:
     return name if len(name) <= NAME_LIMIT else ""
 
 
-Name = Annotated[str, AfterValidator(_name)]
+Name = Annotated[str, AfterValidator(_check_name)]
 """A DNS label (RFC 1035), which Kubernetes requires as the name of a Service."""
 
 
@@ -161,23 +161,23 @@ _NO_PART_OF_A_LINE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 characters, two different names would look the same."""
 
 
-def _line(value: str) -> str:
+def _check_line(value: str) -> str:
     if any(unicodedata.category(character) in _NO_PART_OF_A_LINE for character in value):
-        refuse("one line of text, without control or invisible characters")
+        refuse_all_but("one line of text, without control or invisible characters")
     if len(value) > LINE_LIMIT:
-        refuse(f"at most {LINE_LIMIT:,} characters")
+        refuse_all_but(f"at most {LINE_LIMIT:,} characters")
     return value
 
 
 def _without_outer_spaces(value: str) -> str:
     if value != value.strip():
-        refuse("text without spaces at its ends", value.strip())
+        refuse_all_but("text without spaces at its ends", value.strip())
     return value
 
 
-Line = Annotated[str, AfterValidator(_line)]
+Line = Annotated[str, AfterValidator(_check_line)]
 """One line of text, of a length that Kubernetes and the clouds accept. It may be empty."""
-NonEmptyStr = Annotated[str, Field(min_length=1), AfterValidator(_line), AfterValidator(_without_outer_spaces)]
+NonEmptyStr = Annotated[str, Field(min_length=1), AfterValidator(_check_line), AfterValidator(_without_outer_spaces)]
 """One line of text that is not empty."""
 
 
@@ -198,9 +198,11 @@ ARGUMENT_LIMIT = 120 * 1024
 def argument(value: str) -> str:
     """The value, refused if it cannot be passed to a process on Linux."""
     if any(character == "\0" or unicodedata.category(character) == "Cs" for character in value):
-        refuse("text that Linux can hand to a process: without NUL and lone surrogates")
+        refuse_all_but("text that Linux can hand to a process: without NUL and lone surrogates")
     if len(value.encode()) > ARGUMENT_LIMIT:
-        refuse(f"at most {ARGUMENT_LIMIT // 1024} KiB, which is what Linux hands to a process; put more into a file")
+        refuse_all_but(
+            f"at most {ARGUMENT_LIMIT // 1024} KiB, which is what Linux hands to a process; put more into a file"
+        )
     return value
 
 
@@ -214,9 +216,11 @@ _CURLY = ("\u201c\u201d", "\u201e\u201c", "\u2018\u2019")
 
 def _without_unseen(value: str) -> str:
     if len(value) > 2 and value[0] + value[-1] in _CURLY:
-        refuse("text without typographic quotes around it", value[1:-1])
+        refuse_all_but("text without typographic quotes around it", value[1:-1])
     if odd := next((character for character in _UNSEEN if character in value), ""):
-        refuse(f"text without the invisible character U+{ord(odd):04X}", "".join(c for c in value if c not in _UNSEEN))
+        refuse_all_but(
+            f"text without the invisible character U+{ord(odd):04X}", "".join(c for c in value if c not in _UNSEEN)
+        )
     return value
 
 
@@ -233,13 +237,13 @@ def is_object_name(value: str) -> bool:
     return len(value) <= _OBJECT_LIMIT and _OBJECT.fullmatch(value) is not None
 
 
-def _object_name(value: str) -> str:
+def _check_object_name(value: str) -> str:
     if not is_object_name(value):
-        refuse(OBJECT_NAME_RULE)
+        refuse_all_but(OBJECT_NAME_RULE)
     return value
 
 
-ObjectName = Annotated[str, Field(min_length=1), AfterValidator(_object_name)]
+ObjectName = Annotated[str, Field(min_length=1), AfterValidator(_check_object_name)]
 """Name of an existing object (RFC 1123), such as a StorageClass, a Secret or a CSI driver."""
 
 
@@ -250,27 +254,27 @@ _FOLDER_LIMIT = 255
 def folders(value: str) -> str:
     """The path, refused if its folders cannot exist or Kubernetes would expand it."""
     if any(len(part.encode()) > _FOLDER_LIMIT for part in value.split("/")):
-        refuse(f"a path whose folders have names of at most {_FOLDER_LIMIT} bytes")
+        refuse_all_but(f"a path whose folders have names of at most {_FOLDER_LIMIT} bytes")
     if "$(" in value:
-        refuse("a path without $(, after which Kubernetes expects the name of a variable")
+        refuse_all_but("a path without $(, after which Kubernetes expects the name of a variable")
     return value
 
 
-def _relative_path(value: str) -> str:
+def _check_relative_path(value: str) -> str:
     parts = value.split("/")
     if not value or "" in parts or "." in parts or ".." in parts or parts[0] == "~":
-        refuse("a path relative to the volume's root, such as models/digits")
+        refuse_all_but("a path relative to the volume's root, such as models/digits")
     return folders(value)
 
 
-RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValidator(_relative_path)]
+RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValidator(_check_relative_path)]
 """A path inside a volume, without `.` and `..`."""
 
 
 def each_once(values: tuple[str, ...]) -> tuple[str, ...]:
     """Refuses a list that names something twice, which clouds and Kubernetes refuse or count twice."""
     if repeated := next((one for index, one in enumerate(values) if one in values[:index]), None):
-        refuse(f"each value once, not {repeated} twice")
+        refuse_all_but(f"each value once, not {repeated} twice")
     return values
 
 
@@ -278,18 +282,18 @@ Zones = Annotated[tuple[NonEmptyStr, ...], AfterValidator(each_once)]
 """Names of zones of a cloud."""
 
 
-def _extended_resource(value: str) -> str:
+def _check_extended_resource(value: str) -> str:
     domain, slash, _ = value.partition("/")
     if not (slash and is_label_key(value)) or f".{domain}".endswith(".kubernetes.io"):
-        refuse("the name of an extended resource, such as vpc.amazonaws.com/efa")
+        refuse_all_but("the name of an extended resource, such as vpc.amazonaws.com/efa")
     if domain in _ACCELERATORS:
-        refuse("another resource; accelerators are requested with gpus")
+        refuse_all_but("another resource; accelerators are requested with gpus")
     return value
 
 
 _ACCELERATORS = ("nvidia.com", "google.com")
 """Domains of the resources of GPUs and TPUs."""
-ExtendedResource = Annotated[str, AfterValidator(_extended_resource)]
+ExtendedResource = Annotated[str, AfterValidator(_check_extended_resource)]
 """Name of an extended resource, which a device plugin offers."""
 
 

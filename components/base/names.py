@@ -4,14 +4,14 @@ import hashlib
 import json
 import re
 
-LENGTH = 8
+HASH_LENGTH = 8
 """Characters of a hash in names, unless there is room for fewer."""
 
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
-def digest(content: str | bytes, length: int = LENGTH) -> str:
+def digest(content: str | bytes, length: int = HASH_LENGTH) -> str:
     """The first characters of the content's SHA-256 in hexadecimal; 64 are all of it."""
     data = content.encode() if isinstance(content, str) else content
     return hashlib.sha256(data).hexdigest()[:length]
@@ -22,12 +22,12 @@ def sha256() -> "hashlib._Hash":
     return hashlib.sha256()
 
 
-def digest_of(value: object, length: int = LENGTH) -> str:
+def digest_of(value: object, length: int = HASH_LENGTH) -> str:
     """The hash of plain data, whatever the order of its keys."""
     return digest(json.dumps(value, sort_keys=True), length)
 
 
-def shorten(name: str, limit: int, hashed: int = LENGTH) -> str:
+def shorten(name: str, limit: int, hashed: int = HASH_LENGTH) -> str:
     """The name, shortened with a hash suffix if it exceeds the limit. `hashed`: the characters of the hash."""
     if len(name) <= limit:
         return name

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from components.base import suggestions
-from components.base.model import Line, folders, refuse
+from components.base.model import Line, folders, refuse_all_but
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 BUCKET_RULE = "bucket name: 3 to 63 lower-case letters, digits, dots and dashes"
@@ -20,15 +20,15 @@ def is_bucket_name(value: str) -> bool:
     return bool(_BUCKET.fullmatch(value)) and ".." not in value
 
 
-def _bucket_name(value: str) -> str:
+def _check_bucket_name(value: str) -> str:
     if not is_bucket_name(value):
-        refuse(f"a {BUCKET_RULE}")
+        refuse_all_but(f"a {BUCKET_RULE}")
     if value.endswith(_DIRECTORY_BUCKET):
-        refuse("a general purpose bucket (directory buckets are not supported)")
+        refuse_all_but("a general purpose bucket (directory buckets are not supported)")
     return value
 
 
-BucketName = Annotated[str, AfterValidator(_bucket_name)]
+BucketName = Annotated[str, AfterValidator(_check_bucket_name)]
 """Name of an existing bucket."""
 
 
@@ -49,13 +49,13 @@ def is_host(value: str) -> bool:
     return True
 
 
-def _host(value: str) -> str:
+def _check_host(value: str) -> str:
     if not is_host(value):
-        refuse("the name or the address of a host alone, such as nfs.example.org or 10.0.0.7")
+        refuse_all_but("the name or the address of a host alone, such as nfs.example.org or 10.0.0.7")
     return value
 
 
-Host = Annotated[str, Field(min_length=1), AfterValidator(_host)]
+Host = Annotated[str, Field(min_length=1), AfterValidator(_check_host)]
 """A host by its name or address, without a port."""
 
 
@@ -82,9 +82,9 @@ def is_image(value: str) -> bool:
     return len(found["name"]) <= _IMAGE_NAME_LIMIT and int(found["port"] or 1) in range(1, _LAST_PORT + 1)
 
 
-def _image(value: str) -> str:
+def _check_image(value: str) -> str:
     if not is_image(value):
-        refuse(_IMAGE_RULE, _nearest_image(value))
+        refuse_all_but(_IMAGE_RULE, _nearest_image(value))
     return value
 
 
@@ -96,7 +96,7 @@ def _nearest_image(value: str) -> str:
     return next((one for one in tries if is_image(one)), "")
 
 
-Image = Annotated[str, Field(min_length=1), AfterValidator(_image)]
+Image = Annotated[str, Field(min_length=1), AfterValidator(_check_image)]
 """The reference of a container image."""
 
 
@@ -106,23 +106,23 @@ _INTERVAL = re.compile(r"[1-9]\d{0,3}[mhd]")
 _AGE = re.compile(r"[1-9]\d{0,4}[hdw]")
 
 
-def _interval(value: str) -> str:
+def _check_interval(value: str) -> str:
     return _checked_time(value, _INTERVAL, "mhd", "minutes, hours or days, such as 15m, 1h or 1d")
 
 
-def _age(value: str) -> str:
+def _check_age(value: str) -> str:
     return _checked_time(value, _AGE, "hdw", "an age in hours, days or weeks, such as 36h, 30d or 8w")
 
 
 def _checked_time(value: str, form: re.Pattern[str], units: str, rule: str) -> str:
     if not form.fullmatch(value):
         near = suggestions.duration(value, units)
-        refuse(rule, near if form.fullmatch(near) else "")
+        refuse_all_but(rule, near if form.fullmatch(near) else "")
     return value
 
 
-Interval = Annotated[str, AfterValidator(_interval)]
-Age = Annotated[str, AfterValidator(_age)]
+Interval = Annotated[str, AfterValidator(_check_interval)]
+Age = Annotated[str, AfterValidator(_check_age)]
 
 
 def seconds(time: str) -> int:
@@ -135,15 +135,15 @@ RESERVED = ("/tmp", "/opt/tensorplane", *_SYSTEM, "/usr", "/var/run")  # noqa: S
 """Paths where no volume may be mounted, because it would hide files of the image or of tensorplane."""
 
 
-def _mount_path(value: str) -> str:
+def _check_mount_path(value: str) -> str:
     parts = value.split("/")
     if parts[0] or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]) or ":" in value:
-        refuse("an absolute path such as /models")
+        refuse_all_but("an absolute path such as /models")
     for taken in RESERVED:
         if f"{value}/".startswith(f"{taken}/") or taken.startswith(f"{value}/"):
-            refuse(f"a path neither inside nor around {taken}, which is reserved, such as /data")
+            refuse_all_but(f"a path neither inside nor around {taken}, which is reserved, such as /data")
     return folders(value)
 
 
-MountPath = Annotated[Line, AfterValidator(_mount_path)]
+MountPath = Annotated[Line, AfterValidator(_check_mount_path)]
 """An absolute path in pods that is not reserved."""

@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from components import versions
 from components.base.family import Variant
-from components.base.model import refuse
+from components.base.model import refuse_all_but
 from components.base.problems import Key, Note, Problem
 from components.catalog import Cloud
 from components.clusters.effects import Effects
@@ -54,14 +54,14 @@ def cluster_provider(
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
-def _time(value: str) -> str:
+def _check_time(value: str) -> str:
     if not _TIME.fullmatch(value):
         padded = ":".join(part.zfill(2) for part in value.split(":"))
-        refuse("a time of day as HH:MM, 00:00 to 23:59", padded if _TIME.fullmatch(padded) else "")
+        refuse_all_but("a time of day as HH:MM, 00:00 to 23:59", padded if _TIME.fullmatch(padded) else "")
     return value
 
 
-TimeOfDay = Annotated[str, AfterValidator(_time)]
+TimeOfDay = Annotated[str, AfterValidator(_check_time)]
 """A time of day, such as 02:00."""
 
 

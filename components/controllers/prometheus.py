@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from components.base.model import Model, NonEmptyStr, refuse
+from components.base.model import Model, NonEmptyStr, refuse_all_but
 from components.controllers.base import ControllerKind, Source
 from components.versions import PROMETHEUS as CHART
 
@@ -24,10 +24,10 @@ _OTHER_JOBS = (
 _OTHER_PROGRAMS = ("alertmanager", "kube-state-metrics", "prometheus-node-exporter", "prometheus-pushgateway")
 
 
-def _url(value: str) -> str:
+def _check_url(value: str) -> str:
     scheme, separator, rest = value.partition("://")
     if scheme not in ("http", "https") or not separator or not rest or "@" in rest:
-        refuse("a URL without a password, such as http://prometheus-operated.monitoring.svc:9090")
+        refuse_all_but("a URL without a password, such as http://prometheus-operated.monitoring.svc:9090")
     return value
 
 
@@ -40,7 +40,7 @@ class PrometheusArgs(Model):
     agent_alerts: bool = False
     """Whether to create a PrometheusRule that alerts when an agent of the stack has not done its work for 5 minutes.
     Requires the Prometheus operator and kube-state-metrics."""
-    prometheus_url: Annotated[NonEmptyStr, AfterValidator(_url)] | None = None
+    prometheus_url: Annotated[NonEmptyStr, AfterValidator(_check_url)] | None = None
     """URL at which KEDA reaches the cluster's Prometheus server with the metrics of model servers, for those that
     scale by requests, latency or queue. Its `namespace` and `pod` labels must name the pods. By default, the stack
     installs a small Prometheus for them, with the metrics of the last hours."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, each_once, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, each_once, refuse_all_but
 
 ColumnType = Literal[
     "binary",
@@ -31,9 +31,9 @@ ColumnType = Literal[
 """Types of Parquet's columns; `nested` is a list, map or structure."""
 
 
-def _path(value: str) -> str:
+def _check_path(value: str) -> str:
     if any(part in ("", ".", "..") for part in value.split("/")):
-        refuse("a path from the volume's root, such as datasets/digits")
+        refuse_all_but("a path from the volume's root, such as datasets/digits")
     return value
 
 
@@ -63,7 +63,7 @@ class DatasetArgs(Model):
 
     volume: Name
     """The volume that has all its versions."""
-    path: Annotated[Line, AfterValidator(_path)] | None = None
+    path: Annotated[Line, AfterValidator(_check_path)] | None = None
     """Its folder on the volume; `datasets/NAME` by default."""
     table: TableArgs | None = None
     """The schema, if it is a table of Parquet files."""

@@ -9,7 +9,7 @@ import pulumi
 from pydantic import AfterValidator
 
 from components import versions
-from components.base.model import refuse
+from components.base.model import refuse_all_but
 from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
@@ -24,9 +24,9 @@ _LAST_BRANCH_OF_OLD = 580
 _OWN_DRIVER_NEEDED = f"a driver of branch {_LAST_BRANCH_OF_OLD} or older, such as {versions.DRIVER_OF_OLD_GPUS}"
 
 
-def _driver_version(value: str) -> str:
+def _check_driver_version(value: str) -> str:
     if not re.fullmatch(r"\d{3}(\.\d+){1,2}", value):
-        refuse(f"a driver's version, such as {versions.DRIVER_OF_OLD_GPUS}")
+        refuse_all_but(f"a driver's version, such as {versions.DRIVER_OF_OLD_GPUS}")
     return value
 
 
@@ -38,7 +38,7 @@ class Operator(GpuRuntimeArgs):
     driver: bool | None = None
     """Install the driver on the nodes. By default on `existing`, and on `aks`, whose node pools are then created
     without one; node images of other clouds have it."""
-    driver_version: Annotated[str, AfterValidator(_driver_version)] | None = None
+    driver_version: Annotated[str, AfterValidator(_check_driver_version)] | None = None
     """The driver to install; the operator's own by default, which is too new for V100 and P100."""
     toolkit: bool | None = None
     """Install the container toolkit, which containerd requires for GPUs. By default as `driver`."""

@@ -10,11 +10,11 @@ from components.clusters.settings import ClusterArgs
 from components.node_groups.shape import Shape
 
 API = "kops.k8s.io/v1alpha2"
-CLOUD = "eks"
+CATALOG = "eks"
 """Name of the catalog with AWS' machines."""
 
 _SPOT_ALTERNATIVES = 3
-_DRIVER = 535
+_DEFAULT_DRIVER = 535
 _NEEDS_NEWER_DRIVER = {"blackwell": 570}
 
 
@@ -26,9 +26,9 @@ def find_problems(
         yield Problem(("cluster", "kind"), f"cluster kind {cluster.kind} is not run by kops; use kind existing")
         return
     cloud = cluster.cluster_properties.cloud
-    if cloud != CLOUD:
+    if cloud != CATALOG:
         found = f"machines is {cloud}" if cloud else "machines is not set"
-        yield Problem(("cluster", "machines"), f"{found}, but kops runs clusters on AWS; set it to {CLOUD}")
+        yield Problem(("cluster", "machines"), f"{found}, but kops runs clusters on AWS; set it to {CATALOG}")
         return
     if not groups:
         yield Problem(("nodeGroups",), "no node groups are declared; declare one per InstanceGroup")
@@ -45,11 +45,11 @@ def find_problems(
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         if shape.accelerator and runtime == "present":
-            yield from _out_of_the_plugins_reach(path, shape)
-            yield from _driver_too_old(path, shape, driver)
+            yield from _untolerated_taints(path, shape)
+            yield from _default_driver_too_old(path, shape, driver)
 
 
-def _out_of_the_plugins_reach(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
+def _untolerated_taints(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     for taint in shape.taints:
         if taint.key != GPU_RESOURCE and taint.effect != "PreferNoSchedule":
             key = "spot" if taint.key == SPOT else "taints"
@@ -57,14 +57,13 @@ def _out_of_the_plugins_reach(path: tuple[str, ...], shape: Shape) -> Iterator[P
             yield Problem((*path, key), f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
 
 
-def _driver_too_old(path: tuple[str, ...], shape: Shape, driver: str | None) -> Iterator[Problem]:
+def _default_driver_too_old(path: tuple[str, ...], shape: Shape, driver: str | None) -> Iterator[Problem]:
     architecture = shape.accelerator.architecture if shape.accelerator else ""
-    needed = _NEEDS_NEWER_DRIVER.get(architecture)
-    if needed and driver is None:
-        reason = (
-            f"{architecture} requires driver {needed}, and kops installs {_DRIVER}; name a newer Ubuntu package with"
-        )
-        yield Problem((*path, "accelerator"), f"{reason} --driver, or use gpuRuntime kind operator")
+    needed_driver = _NEEDS_NEWER_DRIVER.get(architecture)
+    if needed_driver and driver is None:
+        reason = f"{architecture} requires driver {needed_driver}, and kops installs {_DEFAULT_DRIVER}"
+        remedy = "name a newer Ubuntu package with --driver, or use gpuRuntime kind operator"
+        yield Problem((*path, "accelerator"), f"{reason}; {remedy}")
 
 
 def instance_group(
@@ -96,8 +95,8 @@ def instance_group(
 
 def _labels(shape: Shape) -> dict[str, str]:
     # Otherwise, the autoscaler assumes that a node whose plugin still starts has no GPUs, and adds another.
-    waited_for = {EKS_ACCELERATOR: shape.accelerator.name} if shape.accelerator else {}
-    return {**shape.labels, **waited_for}
+    autoscaler_label = {EKS_ACCELERATOR: shape.accelerator.name} if shape.accelerator else {}
+    return {**shape.labels, **autoscaler_label}
 
 
 def _cloud_labels(shape: Shape, cluster: str) -> dict[str, str]:
@@ -116,9 +115,9 @@ def _cloud_labels(shape: Shape, cluster: str) -> dict[str, str]:
 def _spot(shape: Shape) -> dict[str, Any]:
     if not shape.args.spot or shape.machine is None:
         return {}
-    alike = [machine.name for machine in shape.alternatives if machine.arch == shape.machine.arch]
+    similar_machines = [machine.name for machine in shape.alternatives if machine.arch == shape.machine.arch]
     policy = {
-        "instances": [shape.machine.name, *alike[:_SPOT_ALTERNATIVES]],
+        "instances": [shape.machine.name, *similar_machines[:_SPOT_ALTERNATIVES]],
         "onDemandBase": 0,
         "onDemandAboveBase": 0,
         "spotAllocationStrategy": "price-capacity-optimized",

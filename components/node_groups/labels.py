@@ -4,33 +4,38 @@ from collections.abc import Iterator
 
 from components.base.labels import (
     ACCELERATOR,
+    ACCELERATOR_ARCHITECTURE,
+    ACCELERATOR_YEAR,
     FLAVOR,
-    GENERATION,
     GPU_PRESENT,
     NO_ACCELERATOR,
     NODE_GROUP,
     PLUGIN_CONFIG,
     PRODUCT,
     SPOT,
-    TIER,
 )
 from components.catalog import Accelerator
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
-from components.node_groups.taint import Taint, keeps_out
+from components.node_groups.taint import Taint, blocks_scheduling
 
 CPU = "cpu"
 """Flavor of nodes without accelerators."""
 
 
-def own_labels(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> dict[str, str]:
+def derived_labels(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> dict[str, str]:
+    """The labels that every node of the group has because of its settings, besides those that the settings name."""
     labels = {
         NODE_GROUP: name,
         FLAVOR: _flavor(name, args, accelerator),
         ACCELERATOR: accelerator.name if accelerator else NO_ACCELERATOR,
     }
     if accelerator:
-        labels |= {PRODUCT: accelerator.product, GENERATION: accelerator.architecture, TIER: str(accelerator.year)}
+        labels |= {
+            PRODUCT: accelerator.product,
+            ACCELERATOR_ARCHITECTURE: accelerator.architecture,
+            ACCELERATOR_YEAR: str(accelerator.year),
+        }
     if accelerator and accelerator.kind == "gpu":
         labels[GPU_PRESENT] = "true"
         labels |= _sharing_labels(args)
@@ -44,14 +49,14 @@ def _flavor(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> 
 
     A group with a taint of its own has a flavor of its own. Spot nodes without accelerators have no separate flavor.
     """
-    kind = [accelerator.name if accelerator else CPU]
+    name_parts = [accelerator.name if accelerator else CPU]
     if accelerator and args.spot:
-        kind.append("spot")
+        name_parts.append("spot")
     if args.sharing:
-        kind.append(plugin_config(args))
-    if any(keeps_out(taint) for taint in args.taints):
-        kind.append(name)
-    return "-".join(kind)
+        name_parts.append(plugin_config(args))
+    if any(blocks_scheduling(taint) for taint in args.taints):
+        name_parts.append(name)
+    return "-".join(name_parts)
 
 
 def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:
@@ -81,7 +86,8 @@ def plugin_config(args: NodeGroupArgs) -> str:
     return "whole"
 
 
-def own_taints(args: NodeGroupArgs, accelerator: Accelerator | None, cluster: ClusterProperties) -> Iterator[Taint]:
+def derived_taints(args: NodeGroupArgs, accelerator: Accelerator | None, cluster: ClusterProperties) -> Iterator[Taint]:
+    """The taints that the nodes have because of their accelerator, spot and cluster, besides those of the settings."""
     if accelerator:
         yield Taint(
             accelerator.resource,

@@ -27,7 +27,9 @@ def resolve(name: str, args: NodeGroupArgs, cluster: ClusterProperties) -> tuple
         # Without a machine it is unknown what would be shared.
         *(group.sharing(path, args, accelerator, cluster) if accelerator or not (problems or more) else ()),
         *group.capacity(path, args, cluster),
-        *label_checks.taints(path, args, labels.own_taints(args, accelerator, cluster), cluster.traits.taint_domains),
+        *label_checks.taints(
+            path, args, labels.derived_taints(args, accelerator, cluster), cluster.traits.taint_domains
+        ),
     ]
     if problems or more:
         return None, found
@@ -55,9 +57,9 @@ def _shape(
         alternatives=fitting[1:],
         accelerator=accelerator,
         per_node=per_node,
-        labels={**labels.own_labels(name, args, accelerator), **dict(sorted(args.labels.items()))},
+        labels={**labels.derived_labels(name, args, accelerator), **dict(sorted(args.labels.items()))},
         taints=(
-            *labels.own_taints(args, accelerator, cluster),
+            *labels.derived_taints(args, accelerator, cluster),
             *(Taint(t.key, t.value, t.effect) for t in args.taints),
         ),
         hourly_usd=hourly_usd,

@@ -7,7 +7,7 @@ from components.base.labels import FLAVOR
 from components.base.price import NodePrice
 from components.catalog import Accelerator, Machine
 from components.node_groups.settings import NodeGroupArgs, TaintArgs
-from components.node_groups.taint import Taint, keeps_out
+from components.node_groups.taint import Taint, blocks_scheduling
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Shape:
     @property
     def own_taint(self) -> TaintArgs | None:
         """The first taint of the settings with effect NoSchedule or NoExecute."""
-        return next((taint for taint in self.args.taints if keeps_out(taint)), None)
+        return next((taint for taint in self.args.taints if blocks_scheduling(taint)), None)
 
     @property
     def flavor(self) -> str:

@@ -21,7 +21,7 @@ class Taint:
         return f"{self.key}={self.value}:{self.effect}"
 
 
-def keeps_out(taint: Taint | TaintArgs) -> bool:
+def blocks_scheduling(taint: Taint | TaintArgs) -> bool:
     """Whether it keeps pods without a toleration out: not with effect PreferNoSchedule."""
     return taint.effect != "PreferNoSchedule"
 

@@ -10,7 +10,7 @@ from components.node_groups import node_size
 from components.node_groups.fleet import Fleet
 from components.node_groups.labels import CPU
 from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint, keeps_out
+from components.node_groups.taint import Taint, blocks_scheduling
 from components.queues import topology
 
 ANY = "any"
@@ -108,7 +108,7 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
     known = [size for size in sizes if size]
     all_known = len(known) == len(sizes)
     counts = [shape.args.max for shape in shapes]
-    taints = tuple(taint for taint in _common(shapes) if keeps_out(taint))
+    taints = tuple(taint for taint in _common(shapes) if blocks_scheduling(taint))
     if first.accelerator is None:
         return Flavor(
             name,

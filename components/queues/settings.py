@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
 from components.queues.flavors import ANY
 
 Priority = Literal["low", "normal", "high"]
@@ -19,7 +19,9 @@ MOST_GRACE = 3600
 
 def _counts(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
-        refuse(f"a number for each accelerator, such as {{t4: {max(value, 1)}}}, or {{{ANY}: …}} without nodeGroups")
+        refuse_all_but(
+            f"a number for each accelerator, such as {{t4: {max(value, 1)}}}, or {{{ANY}: …}} without nodeGroups"
+        )
     return value
 
 
@@ -75,13 +77,15 @@ _MEMBER = re.compile(r"(group|user):(?!system:)\S(.*\S)?")
 _MOST_MEMBERS = 1000
 
 
-def _member(value: str) -> str:
+def _check_member(value: str) -> str:
     if not _MEMBER.fullmatch(value):
-        refuse("group:NAME or user:NAME, as the cluster's authentication names them, and not one of Kubernetes' own")
+        refuse_all_but(
+            "group:NAME or user:NAME, as the cluster's authentication names them, and not one of Kubernetes' own"
+        )
     return value
 
 
-Member = Annotated[Line, AfterValidator(_member)]
+Member = Annotated[Line, AfterValidator(_check_member)]
 """A group or a user of the cluster."""
 
 

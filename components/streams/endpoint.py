@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from components.base.model import Line, Model, Name, NonEmptyStr, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
 from components.base.problems import Key, Problem
 from components.streams.access import Access, Authentication
 
@@ -14,15 +14,15 @@ _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])
 _LAST_PORT = 65535
 
 
-def _bootstrap(value: str) -> str:
+def _check_bootstrap(value: str) -> str:
     for server in value.split(","):
         match = _SERVER.fullmatch(server)
         if not match or not 0 < int(match[3]) <= _LAST_PORT:
-            refuse("host:port, or several with commas between them and no spaces")
+            refuse_all_but("host:port, or several with commas between them and no spaces")
     return value
 
 
-Bootstrap = Annotated[Line, AfterValidator(_bootstrap)]
+Bootstrap = Annotated[Line, AfterValidator(_check_bootstrap)]
 """Bootstrap addresses; they return the addresses of all brokers."""
 
 

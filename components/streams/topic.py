@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Model, refuse
+from components.base.model import Model, refuse_all_but
 from components.base.problems import Key, Problem
 from components.base.quantities import GIB
 
@@ -17,13 +17,13 @@ _MILLISECONDS = 3600 * 1000
 _COPIES = 3
 
 
-def _topic_name(value: str) -> str:
+def _check_topic_name(value: str) -> str:
     if not _TOPIC.fullmatch(value) or ".." in value or ".-" in value or "-." in value or len(value) > _TOPIC_LIMIT:
-        refuse("lower-case letters and digits, dashes and dots between them, at most 249 characters")
+        refuse_all_but("lower-case letters and digits, dashes and dots between them, at most 249 characters")
     return value
 
 
-TopicName = Annotated[str, AfterValidator(_topic_name)]
+TopicName = Annotated[str, AfterValidator(_check_topic_name)]
 """A name that is valid both as a Kafka topic and as a Kubernetes object."""
 
 

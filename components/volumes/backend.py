@@ -162,7 +162,7 @@ class Backend(Variant, family=True):
 
     def in_one_zone(self, cluster: ClusterArgs) -> bool:
         """Whether a volume can be mounted in its own zone only."""
-        return self.capabilities.reach == "zone"
+        return self.capabilities.mount_scope == "zone"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         """Problems of a volume of this backend, beyond its capabilities. Paths are relative to the volume."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 AccessMode = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
-Reach = Literal["node", "zone", "region", "class"]
+MountScope = Literal["node", "zone", "region", "class"]
 
 CLASS_DECIDES = "that of its StorageClass"
 CSI = "CSI"
@@ -37,7 +37,7 @@ class Capabilities:
     """Whether a file can have several names, which versions of datasets require."""
     placement: str | None = None
     """Which zones `placement` can select."""
-    reach: Reach = "class"
+    mount_scope: MountScope = "class"
     """Where pods can mount it."""
     encryption: str | None = None
     """How it is encrypted at rest."""
@@ -45,16 +45,16 @@ class Capabilities:
     """What enforces the size."""
     cache: str | None = None
     """Where the cache for repeated reads is."""
-    teams: bool = False
+    supports_teams: bool = False
     """Whether teams' namespaces can have it: a second PersistentVolume with the same source, on the same node too."""
-    outside: str | None = None
+    external_access: str | None = None
     """How machines outside the cluster access it."""
     min_gib: float = 0
     max_gib: float | None = None
     """None: no limit that `sizeGib` could exceed."""
     consistency: str | None = None
     """Consistency of a snapshot of a volume in use."""
-    throughput: str = CLASS_DECIDES
+    throughput_depends_on: str = CLASS_DECIDES
     """What the throughput depends on."""
 
     @property
@@ -117,16 +117,16 @@ _FEATURES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "datasets": lambda row: "yes" if row.rename and row.hard_links else None,
     "size enforced by": lambda row: row.quota,
     "cache": lambda row: row.cache,
-    "teams": lambda row: "yes" if row.teams else None,
+    "teams": lambda row: "yes" if row.supports_teams else None,
 }
 _PROPERTIES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "size": sizes,
     "placement": lambda row: row.placement,
-    "reach": lambda row: row.reach,
+    "reach": lambda row: row.mount_scope,
     "encryption": lambda row: row.encryption,
     "snapshot consistency": lambda row: row.consistency,
-    "throughput": lambda row: row.throughput,
-    "access from outside": lambda row: row.outside,
+    "throughput": lambda row: row.throughput_depends_on,
+    "access from outside": lambda row: row.external_access,
 }
 
 

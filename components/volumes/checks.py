@@ -247,7 +247,7 @@ def that_share(cluster: ClusterArgs) -> str:
 
 def that_teams_mount(cluster: ClusterArgs) -> str:
     """Backends on this kind of cluster whose volumes teams' namespaces can have, as a remedy."""
-    return _have([kind for kind, row in rows().items() if row.teams], cluster)
+    return _have([kind for kind, row in rows().items() if row.supports_teams], cluster)
 
 
 def rows() -> dict[str, Capabilities]:

@@ -9,7 +9,7 @@ from core.kube import Kube
 _TIMEOUT = 10, 60  # to connect, and to answer: a cluster that no longer exists must not block a deletion
 
 
-def connected(kubeconfig: str | None, context: str | None) -> Kube:
+def connect(kubeconfig: str | None, context: str | None) -> Kube:
     """The cluster's API. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
     if not kubeconfig and not context:
         raise RuntimeError("the volume stays: its cluster is not known, and kubectl's own may be another")

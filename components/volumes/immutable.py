@@ -32,9 +32,10 @@ def hook() -> pulumi.ResourceHook:
 def find_problems(name: str, old: Object, new: Object) -> Iterator[str]:
     """A line for each immutable field that would change. Omitting `from` is not a change."""
     before, after = old.get("spec", {}), new.get("spec", {})
-    origin, wanted = before.get("dataSource"), after.get("dataSource")
-    if wanted and wanted != origin:
-        yield (f"tensorplane:volumes.{name}.from: is {wanted.get('name')}, but volume {name} already exists; {REMEDY}")
+    bound_source, declared_source = before.get("dataSource"), after.get("dataSource")
+    if declared_source and declared_source != bound_source:
+        found = f"is {declared_source.get('name')}, but volume {name} already exists"
+        yield f"tensorplane:volumes.{name}.from: {found}; {REMEDY}"
     has, will = (_size(spec) for spec in (before, after))
     if has and will and will < has:
         yield f"tensorplane:volumes.{name}.sizeGib: {cannot_shrink(name, has)}"

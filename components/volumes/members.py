@@ -5,18 +5,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.base.model import NAME_RULE, Line, is_name, refuse
+from components.base.model import NAME_RULE, Line, is_name, refuse_all_but
 
 _GROUP = "group:"
 
 
-def _member(value: str) -> str:
+def _check_member(value: str) -> str:
     if value == _GROUP or not (value.startswith(_GROUP) or is_name(value)):
-        refuse(f"a service account ({NAME_RULE}), or group:NAME")
+        refuse_all_but(f"a service account ({NAME_RULE}), or group:NAME")
     return value
 
 
-Member = Annotated[Line, AfterValidator(_member)]
+Member = Annotated[Line, AfterValidator(_check_member)]
 """A service account by its name, or a group of the cluster's users, as `group:NAME`."""
 
 

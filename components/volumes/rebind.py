@@ -32,7 +32,7 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
         context = getattr(cluster.args, "context", None)
         claim = cast(Mapping[str, Any], args.new_inputs)
         try:
-            volume = await asyncio.to_thread(rebind, claim, lambda: cluster_api.connected(kubeconfig, context))
+            volume = await asyncio.to_thread(rebind, claim, lambda: cluster_api.connect(kubeconfig, context))
         except RuntimeError:
             raise
         except Exception as error:
@@ -49,17 +49,17 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
     return pulumi.ResourceHook("bring back what a retained volume held", before)
 
 
-def rebind(claim: Mapping[str, Any], reach: Callable[[], Kube]) -> str | None:
+def rebind(claim: Mapping[str, Any], connect: Callable[[], Kube]) -> str | None:
     """Reserves the released PersistentVolume of an earlier claim of this name. Returns its name; None if there is none.
 
     Raises RuntimeError if it does not fit the claim. Without permission to list PersistentVolumes, the claim gets a new
     volume.
     """
-    about = claim["metadata"]
-    name = about["name"]
+    metadata = claim["metadata"]
+    name = metadata["name"]
     try:
-        api = reach()
-        if api.get(f"/api/v1/namespaces/{about['namespace']}/persistentvolumeclaims/{name}"):
+        api = connect()
+        if api.get(f"/api/v1/namespaces/{metadata['namespace']}/persistentvolumeclaims/{name}"):
             return None
         volumes = api.items(_VOLUMES)
     except ApiError as error:

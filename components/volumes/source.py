@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import model_validator
 
-from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse
+from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
@@ -39,7 +39,7 @@ class Source(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("exactly one of snapshot, volume, mirror and mirrorOf")
+            refuse_all_but("exactly one of snapshot, volume, mirror and mirrorOf")
         return self
 
 

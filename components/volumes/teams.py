@@ -45,7 +45,7 @@ def _find_problem(
 ) -> str:
     """Why a team cannot have a volume, with a remedy; empty if it can."""
     backend = args.backend_on(cluster)
-    if not backend.capabilities.teams:
+    if not backend.capabilities.supports_teams:
         reason = f"volume {name} is on backend {backend.kind}, which is not mounted in teams' namespaces"
         return f"{reason}; {checks.that_teams_mount(cluster)}"
     if args.for_one_node(cluster):

@@ -50,8 +50,8 @@ class JobSet:
     @property
     def writer(self) -> str:
         """Prefix of the name of the pod that writes the checkpoints."""
-        deciding = plain(self._spec.get("successPolicy")).get("targetReplicatedJobs")
-        return f"{self.name}-{deciding[0]}-0-0-" if deciding else ""
+        required_roles = plain(self._spec.get("successPolicy")).get("targetReplicatedJobs")
+        return f"{self.name}-{required_roles[0]}-0-0-" if required_roles else ""
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ class Risk:
     """One line about data, and whether it stops the update."""
 
     text: str
-    stops: bool = False
-    loses: bool = True
+    stops_update: bool = False
+    loses_data: bool = True
     """Whether data would go if nothing stopped it."""
 
 
@@ -29,7 +29,7 @@ class Acknowledged:
 
     file: str = "the stack's settings"
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    removed: bool = False
+    stack_removed: bool = False
     """Whether the change removes the file, so that only an earlier one can acknowledge."""
 
     @classmethod
@@ -44,9 +44,9 @@ class Acknowledged:
             return Risk(f"{text}; acknowledged by acknowledge.{kind}")
         entry = f"`tensorplane:acknowledge: {{{kind}: [{name}]}}`"
         remedy = f"if you intend that, add {entry} to {self.file}"
-        if self.removed:
+        if self.stack_removed:
             remedy = f"if you intend that, first deploy a change of {self.file} that removes {name} and adds {entry}"
-        return Risk(f"{text}; {remedy}", stops=True)
+        return Risk(f"{text}; {remedy}", stops_update=True)
 
     def unused(self, going: Iterable[str]) -> Iterator[Risk]:
         """Acknowledgements of losses that the update does not bring. `going`: as `kind name`."""
@@ -123,7 +123,7 @@ def find_risks(
     found = [acknowledged.judged(text, *loss.split(" ", 1)) for loss, text in losses.items()]
     found += _changes(planned)
     found += acknowledged.unused(losses)
-    return tuple(sorted(found, key=lambda risk: not risk.stops))
+    return tuple(sorted(found, key=lambda risk: not risk.stops_update))
 
 
 def _losses(
@@ -163,7 +163,7 @@ def _changes(steps: Iterable[Step]) -> Iterator[Risk]:
             refused = "Kubernetes refuses that, since claims only grow: nothing is replaced, and its data stays"
             remedy = f"set sizeGib to {before:g} or more, or declare a second volume and move the data"
             text = f"volume {name} would shrink from {before:g} to {after:g} GiB. {refused}; {remedy}"
-            yield Risk(text, stops=True, loses=False)
+            yield Risk(text, stops_update=True, loses_data=False)
         if old.get("retain") and not new.get("retain"):
             yield Risk(f"volume {name} is no longer protected (retain: false): a later update can delete it")
 

@@ -195,7 +195,7 @@ class Stack:
                 data_at_risk.ClusterVolumes.of(api, self.settings.namespace) if api else data_at_risk.ClusterVolumes()
             ),
         )
-        if stopping := [risk.text for risk in risks if risk.stops]:
+        if stopping := [risk.text for risk in risks if risk.stops_update]:
             raise UserError(*stopping)
         for risk in risks:
             show(risk.text)

@@ -46,7 +46,7 @@ def node_names(instance: Instance) -> list[str]:
     """Names of its real nodes, the first one's first."""
     from embedded.cluster.node_paths import of_nodes
 
-    return [at.node.name for at in of_nodes(instance)]
+    return [paths.node.name for paths in of_nodes(instance)]
 
 
 def simulates_nodes(instance: Instance) -> bool:

@@ -69,7 +69,7 @@ def admission() -> str:
     return yaml.safe_dump(config, sort_keys=False)
 
 
-def scheduler(at: NodePaths) -> str:
+def scheduler(paths: NodePaths) -> str:
     """KubeSchedulerConfiguration. With the client's default of 50 requests a second, simulated fleets would be slow.
 
     It scores 5 % of the nodes, and at least a hundred, which is its own choice in the largest clusters. Of a thousand
@@ -79,7 +79,7 @@ def scheduler(at: NodePaths) -> str:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"kubeconfig": str(at.config / "scheduler.kubeconfig"), "qps": 500, "burst": 1000},
+        "clientConnection": {"kubeconfig": str(paths.config / "scheduler.kubeconfig"), "qps": 500, "burst": 1000},
         "leaderElection": {"leaderElect": False},
         "enableProfiling": False,
         "percentageOfNodesToScore": 5,

@@ -33,9 +33,9 @@ _READ = ("get", "list", "watch")
 _Object = dict[str, Any]
 
 
-def is_part_of(at: NodePaths) -> bool:
+def is_part_of(paths: NodePaths) -> bool:
     """Whether the instance has it."""
-    return at.pool.exists()
+    return paths.pool.exists()
 
 
 def leaves(instance: Instance) -> list[Leaf]:
@@ -44,36 +44,36 @@ def leaves(instance: Instance) -> list[Leaf]:
     return [*clients, Leaf(_METRICS, "ca", _user(_METRICS), addresses=(instance.node_ip,))]
 
 
-def driver_command(at: NodePaths) -> tuple[Path, tuple[str, ...]]:
+def driver_command(paths: NodePaths) -> tuple[Path, tuple[str, ...]]:
     """The driver's program and its arguments. That of the first node creates volumes, too."""
     node = (
-        *("--socket", str(_socket(at))),
-        *("--registration", str(at.kubelet_root / "plugins_registry" / f"{DRIVER}-reg.sock")),
-        *("--pool", str(at.pool)),
+        *("--socket", str(_socket(paths))),
+        *("--registration", str(paths.kubelet_root / "plugins_registry" / f"{DRIVER}-reg.sock")),
+        *("--pool", str(paths.pool)),
     )
-    if not at.node.is_first:
-        return Path(sys.executable), ("-m", "embedded.cluster.node_volumes", *node, "--node", at.node.name)
+    if not paths.node.is_first:
+        return Path(sys.executable), ("-m", "embedded.cluster.node_volumes", *node, "--node", paths.node.name)
     arguments = (
         *("-m", "embedded.csi"),
         *node,
-        *("--mirror", str(at.mirror)),
+        *("--mirror", str(paths.mirror)),
         *("--node", NODE_NAME),
-        *("--api", kubeconfig.server(at.instance)),
-        *("--authority", str(at.keys / "ca.crt")),
-        *("--certificate", str(at.keys / f"{DRIVER_PROGRAM}.pem")),
-        *("--metrics", f"{at.instance.node_ip}:{METRICS_PORT}"),
-        *("--metrics-certificate", str(at.keys / f"{_METRICS}.pem")),
+        *("--api", kubeconfig.server(paths.instance)),
+        *("--authority", str(paths.keys / "ca.crt")),
+        *("--certificate", str(paths.keys / f"{DRIVER_PROGRAM}.pem")),
+        *("--metrics", f"{paths.instance.node_ip}:{METRICS_PORT}"),
+        *("--metrics-certificate", str(paths.keys / f"{_METRICS}.pem")),
     )
     return Path(sys.executable), arguments
 
 
-def arguments(at: NodePaths, controller: str) -> tuple[str, ...]:
+def arguments(paths: NodePaths, controller: str) -> tuple[str, ...]:
     """A controller's command line. It is the only replica, so no leader election, and does not listen."""
-    kubeconfig = f"--kubeconfig={at.config}/{controller}.kubeconfig"
+    kubeconfig = f"--kubeconfig={paths.config}/{controller}.kubeconfig"
     if controller == "snapshot-controller":
         return kubeconfig, "--leader-election=false"
     # If volumes are copied, not cloned, a call takes as long as the copy.
-    both = (kubeconfig, f"--csi-address={_socket(at)}", "--leader-election=false", "--timeout=300s")
+    both = (kubeconfig, f"--csi-address={_socket(paths)}", "--leader-election=false", "--timeout=300s")
     again = ("--retry-interval-start=500ms", "--retry-interval-max=30s")
     return {
         "csi-provisioner": (*both, *again, "--extra-create-metadata"),
@@ -82,8 +82,8 @@ def arguments(at: NodePaths, controller: str) -> tuple[str, ...]:
     }[controller]
 
 
-def _socket(at: NodePaths) -> Path:
-    return at.kubelet_root / "plugins" / DRIVER / "csi.sock"
+def _socket(paths: NodePaths) -> Path:
+    return paths.kubelet_root / "plugins" / DRIVER / "csi.sock"
 
 
 def manifests(crds: Path) -> list[_Object]:

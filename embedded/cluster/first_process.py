@@ -37,21 +37,21 @@ _NETWORK_SETTINGS = {
 def main(name: str, fingerprint: str) -> None:
     """Never returns: supervisord replaces this process."""
     instance = Instance(name)
-    at = NodePaths(instance)
+    paths = NodePaths(instance)
     cgroups.join(instance)
-    _mount(at)
+    _mount(paths)
     _set_kernel()
-    at.identity.write_text(json.dumps({"home": str(instance.home), "fingerprint": fingerprint}))
+    paths.identity.write_text(json.dumps({"home": str(instance.home), "fingerprint": fingerprint}))
     os.chdir("/")
-    os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config)])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-c", str(paths.supervisor_config)])  # noqa: S606
 
 
-def _mount(at: NodePaths) -> None:
+def _mount(paths: NodePaths) -> None:
     # Mounts made by pods are visible to other pods that request propagation, and to nothing outside.
     run("mount", "--make-rshared", "/")
-    node_mounts.mount(at)
-    if csi.is_part_of(at):
-        pool.mount(at)
+    node_mounts.mount(paths)
+    if csi.is_part_of(paths):
+        pool.mount(paths)
 
 
 def _set_kernel() -> None:

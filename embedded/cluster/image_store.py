@@ -28,9 +28,9 @@ _MOST_SMALL_BYTES = 200 * 2**20
 class ImageStore:
     """The images of one node's containerd, by way of its own client `ctr`."""
 
-    def __init__(self, at: NodePaths, alive: Alive) -> None:
+    def __init__(self, paths: NodePaths, alive: Alive) -> None:
         self._ctr = (str(toolchain.tools().path("ctr")), "--namespace", "k8s.io")
-        self._address = ("--address", str(alive.path(at.containerd_socket)))
+        self._address = ("--address", str(alive.path(paths.containerd_socket)))
 
     def _call(self, *arguments: str) -> str:
         return run(*self._ctr, *self._address, *arguments)
@@ -139,6 +139,6 @@ def load_archive(instance: Instance, archive: Path, names: Sequence[str], step: 
 def _stores(instance: Instance) -> list[ImageStore]:
     if processes.find(instance) is None:
         raise UserError(f"cluster {instance.name}: stopped; start it with `make up`")
-    found = ((at, processes.find_node(at.node)) for at in of_nodes(instance))
+    found = ((paths, processes.find_node(paths.node)) for paths in of_nodes(instance))
     # A node that is down gets its images at the next start.
-    return [ImageStore(at, alive) for at, alive in found if alive]
+    return [ImageStore(paths, alive) for paths, alive in found if alive]

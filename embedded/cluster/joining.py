@@ -18,44 +18,45 @@ from embedded.cluster.readiness import Patient, Wait
 from embedded.cluster.supervisor import Supervisor
 
 
-def join(at: NodePaths, of_first: Wait, api: Patient, step: Step) -> None:
+def join(paths: NodePaths, of_first: Wait, api: Patient, step: Step) -> None:
     """Waits until a further node is ready and its programs run."""
-    node = f"node {at.node.name}"
-    of_first.until(node, lambda: _answers(at), at.node.part)
-    alive = processes.find_node(at.node)
+    node = f"node {paths.node.name}"
+    of_first.until(node, lambda: _answers(paths), paths.node.process_name)
+    alive = processes.find_node(paths.node)
     if alive is None:
-        raise UserError(f"{node}: ended while it started (log: {supervisor.log(NodePaths(at.instance), at.node.part)})")
-    socket = alive.path(at.supervisor_socket)
-    wait, store = Wait(at, Supervisor(socket)), ImageStore(at, alive)
+        log = supervisor.log(NodePaths(paths.instance), paths.node.process_name)
+        raise UserError(f"{node}: ended while it started (log: {log})")
+    socket = alive.path(paths.supervisor_socket)
+    wait, store = Wait(paths, Supervisor(socket)), ImageStore(paths, alive)
     wait.until(f"containerd of {node}", store.answers, "containerd")
     store.load([SANDBOX_IMAGE], step)
-    wait_for(at, Supervisor(socket), wait, api)
+    wait_for(paths, Supervisor(socket), wait, api)
     wait.until(node, lambda: supervisor.all_running(socket), "supervisord")
 
 
-def wait_for(at: NodePaths, supervised: Supervisor, wait: Wait, api: Patient) -> None:
+def wait_for(paths: NodePaths, supervised: Supervisor, wait: Wait, api: Patient) -> None:
     """Waits until the node's kubelet reports it as ready, and labels it."""
-    name = at.node.name
-    what = "the node" if at.node.is_first else f"node {name}"
+    name = paths.node.name
+    what = "the node" if paths.node.is_first else f"node {name}"
     wait.until(what, lambda: api.node_is_ready(name, supervised.states()["kubelet"].started), "kubelet")
-    wait.until(f"{what}'s labels", api.applied(_labels(at.node)), "kube-apiserver")
+    wait.until(f"{what}'s labels", api.applied(_labels(paths.node)), "kube-apiserver")
 
 
-def forget(at: NodePaths, remaining: Collection[NodePaths], wait: Wait, api: Patient) -> None:
+def forget(paths: NodePaths, remaining: Collection[NodePaths], wait: Wait, api: Patient) -> None:
     """Removes the Node objects and the folders of nodes that an earlier start had, and that have ended."""
-    every = (NodePaths(at.instance, number) for number in range(2, MOST_NODES + 1))
+    every = (NodePaths(paths.instance, number) for number in range(2, MOST_NODES + 1))
     for one in every:
         if one not in remaining and one.own.exists():
             wait.until(f"the end of node {one.node.name}", api.deleted_node(one.node.name), "kube-apiserver")
-            for log in at.logs.glob(f"{one.node.part}.log*"):
+            for log in paths.logs.glob(f"{one.node.process_name}.log*"):
                 log.unlink()
             shutil.rmtree(one.own)
 
 
-def _answers(at: NodePaths) -> bool:
+def _answers(paths: NodePaths) -> bool:
     with contextlib.suppress(OSError):
-        alive = processes.find_node(at.node)
-        return alive is not None and bool(Supervisor(alive.path(at.supervisor_socket)).states())
+        alive = processes.find_node(paths.node)
+        return alive is not None and bool(Supervisor(alive.path(paths.supervisor_socket)).states())
     return False
 
 

@@ -21,27 +21,27 @@ JOB_SECONDS = 30
 TAKES = "tensorplane.dev/simulated-duration"
 """Annotation of a Job's pod with another duration: 90s, 2h."""
 
-_LEASE = 400
-"""Seconds. Leases are renewed after a quarter of it: sixty a second for six thousand nodes."""
-GRACE = 500
-"""Seconds after which a node without a renewed lease is lost. A KWOK that starts waits for the end of the leases of the
+_LEASE_SECONDS = 400
+"""Leases are renewed after a quarter of it: sixty a second for six thousand nodes."""
+GRACE_SECONDS = 500
+"""After these, a node without a renewed lease is lost. A KWOK that starts waits for the end of the leases of the
 one before it; then it has time for a renewal on a busy machine."""
 
 _Object = dict[str, Any]
 
 
-def is_part_of(at: NodePaths) -> bool:
+def is_part_of(paths: NodePaths) -> bool:
     """Whether the instance has it. Once enabled it stays, since simulated nodes may be left."""
-    return at.kwok_config.exists()
+    return paths.kwok_config.exists()
 
 
-def arguments(at: NodePaths) -> tuple[str, ...]:
+def arguments(paths: NodePaths) -> tuple[str, ...]:
     """Its command line. Without an address it does not listen."""
     return (
-        f"--config={at.kwok_config}",
-        f"--kubeconfig={at.config}/{NAME}.kubeconfig",
+        f"--config={paths.kwok_config}",
+        f"--kubeconfig={paths.config}/{NAME}.kubeconfig",
         f"--manage-nodes-with-annotation-selector={_NODE_MARK}",
-        f"--node-lease-duration-seconds={_LEASE}",
+        f"--node-lease-duration-seconds={_LEASE_SECONDS}",
         "--server-address=",
         "--node-port=0",
     )

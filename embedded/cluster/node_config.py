@@ -30,7 +30,7 @@ _UNUSED = [
     "io.containerd.tracing.processor.v1.otlp",
 ]
 
-# `restrict_oom_score_adj`: root in a small virtual machine may lack CAP_SYS_RESOURCE, and runc dies without it.
+# `restrict_oom_score_adj`: root in a small virtual machine may lack CAP_SYS_RESOURCE, and runc fails without it.
 # `netns_mounts_under_state_dir`: pods' network namespaces end with the instance's private /run.
 _CONTAINERD = """version = 3
 root = {root}
@@ -65,23 +65,23 @@ disabled_plugins = {unused}
 """
 
 
-def containerd(at: NodePaths) -> str:
+def containerd(paths: NodePaths) -> str:
     """containerd's own configuration, in TOML; JSON's strings and lists are TOML's."""
     values = {
-        "root": at.containerd,
-        "state": at.containerd_state,
-        "socket": at.containerd_socket,
+        "root": paths.containerd,
+        "state": paths.containerd_state,
+        "socket": paths.containerd_socket,
         "sandbox": SANDBOX_IMAGE,
-        "programs": at.programs,
-        "cni": at.config / "cni",
-        "opt": at.containerd / "opt",
+        "programs": paths.programs,
+        "cni": paths.config / "cni",
+        "opt": paths.containerd / "opt",
     }
     return _CONTAINERD.format(
         unused=json.dumps(_UNUSED), **{key: json.dumps(str(value)) for key, value in values.items()}
     )
 
 
-def cni(at: NodePaths) -> str:
+def cni(paths: NodePaths) -> str:
     """One bridge for all pods, addresses handed out by the node, host ports by nftables."""
     bridge = {
         "type": "bridge",
@@ -91,42 +91,42 @@ def cni(at: NodePaths) -> str:
         "ipam": {
             "type": "host-local",
             # In the private /run, so that a restart releases all addresses.
-            "dataDir": str(at.instance.run / "addresses"),
-            "ranges": [[{"subnet": at.node.pod_cidr, "gateway": at.node.ip}]],
+            "dataDir": str(paths.instance.run / "addresses"),
+            "ranges": [[{"subnet": paths.node.pod_cidr, "gateway": paths.node.ip}]],
         },
     }
     ports = {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": True}}
-    return json.dumps({"cniVersion": "1.0.0", "name": at.instance.namespace, "plugins": [bridge, ports]}, indent=2)
+    return json.dumps({"cniVersion": "1.0.0", "name": paths.instance.namespace, "plugins": [bridge, ports]}, indent=2)
 
 
-def kubelet(at: NodePaths, count: int = 1) -> str:
+def kubelet(paths: NodePaths, count: int = 1) -> str:
     """KubeletConfiguration. Anonymous access, the read-only port and the unauthenticated health port are off.
 
     `count`: the nodes that share this machine.
     """
-    server = str(at.keys / f"{at.node.of_its_own('kubelet-server')}.pem")
+    server = str(paths.keys / f"{paths.node.of_its_own('kubelet-server')}.pem")
     config: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": at.node.ip,
+        "address": paths.node.ip,
         "readOnlyPort": 0,
         "healthzPort": 0,
         "authentication": {
             "anonymous": {"enabled": False},
             "webhook": {"enabled": True},
-            "x509": {"clientCAFile": str(at.keys / "ca.crt")},
+            "x509": {"clientCAFile": str(paths.keys / "ca.crt")},
         },
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": server,
         "tlsPrivateKeyFile": server,
-        "containerRuntimeEndpoint": f"unix://{at.containerd_socket}",
+        "containerRuntimeEndpoint": f"unix://{paths.containerd_socket}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{at.node.group.namespace}",
+        "cgroupRoot": f"/{paths.node.group.namespace}",
         "failCgroupV1": False,
         "failSwapOn": False,
         "oomScoreAdj": 0,  # lowering it takes a capability that this root may lack
         "clusterDomain": "cluster.local",
-        "clusterDNS": [at.instance.dns_ip],
+        "clusterDNS": [paths.instance.dns_ip],
         "resolvConf": "",  # the host's name servers are out of reach from here
         # Webhook servers start only after the kubelet has refreshed their mounted certificate: a minute by default.
         "syncFrequency": "3s",
@@ -143,21 +143,21 @@ def kubelet(at: NodePaths, count: int = 1) -> str:
         "systemReserved": dict(nodes.reserved(count)),
         # A fork bomb would take all of the machine's process ids; TensorFlow starts some threads per processor.
         "podPidsLimit": _POD_PIDS,
-        "volumePluginDir": str(at.kubelet_root / "flexvolume"),
+        "volumePluginDir": str(paths.kubelet_root / "flexvolume"),
     }
     return yaml.safe_dump(config, sort_keys=False)
 
 
-def proxy(at: NodePaths) -> str:
+def proxy(paths: NodePaths) -> str:
     """KubeProxyConfiguration. Connection tracking keeps the kernel's limits, which belong to the whole machine."""
     config = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
-        "hostnameOverride": at.node.name,
-        "clusterCIDR": at.node.pod_cidr,
-        "clientConnection": {"kubeconfig": str(at.config / "proxy.kubeconfig")},
-        "bindAddress": at.node.ip,
+        "hostnameOverride": paths.node.name,
+        "clusterCIDR": paths.node.pod_cidr,
+        "clientConnection": {"kubeconfig": str(paths.config / "proxy.kubeconfig")},
+        "bindAddress": paths.node.ip,
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": ["primary"],

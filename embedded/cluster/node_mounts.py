@@ -7,12 +7,16 @@ from embedded.cluster.host import run
 from embedded.cluster.node_paths import NodePaths
 
 
-def mount(at: NodePaths) -> None:
+def mount(paths: NodePaths) -> None:
     """Mounts them inside the node's mount namespace, below a private /run and over folders of the machine."""
     run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
-    at.kubelet_root.mkdir(mode=0o700, parents=True)
-    at.device_plugins.mkdir(mode=0o750, exist_ok=True)
+    paths.kubelet_root.mkdir(mode=0o700, parents=True)
+    paths.device_plugins.mkdir(mode=0o750, exist_ok=True)
     node_paths.DEVICE_PLUGINS.mkdir(mode=0o750, parents=True, exist_ok=True)
-    own = ((at.logs, node_paths.LOGS), (at.kubelet, at.kubelet_root), (at.device_plugins, node_paths.DEVICE_PLUGINS))
+    own = (
+        (paths.logs, node_paths.LOGS),
+        (paths.kubelet, paths.kubelet_root),
+        (paths.device_plugins, node_paths.DEVICE_PLUGINS),
+    )
     for source, target in own:
         run("mount", "--bind", str(source), str(target))

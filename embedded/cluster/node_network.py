@@ -27,12 +27,12 @@ _SETTINGS = {
 
 def path(node: Node) -> Path:
     """Its network namespace, as the first node sees it: in a private /run, with which it ends."""
-    return _NETNS_FOLDER / node.part
+    return _NETNS_FOLDER / node.process_name
 
 
 def create(node: Node) -> None:
     """Creates namespace, bridge, veth pair and routes, called in the first node's namespaces. Those of before go."""
-    name, first = node.part, Node(node.instance)
+    name, first = node.process_name, Node(node.instance)
     _delete(node)
     run("ip", "netns", "add", name)
     run("ip", "link", "add", name, "type", "veth", "peer", "name", UPLINK, "netns", name)
@@ -87,7 +87,7 @@ def has_route(node: Node) -> bool:
 
 def _delete(node: Node) -> None:
     # Unlike /sys, which belongs to the host, /proc shows the interfaces of the process that asks.
-    if Path(f"/proc/sys/net/ipv4/conf/{node.part}").exists():
-        run("ip", "link", "delete", node.part)
+    if Path(f"/proc/sys/net/ipv4/conf/{node.process_name}").exists():
+        run("ip", "link", "delete", node.process_name)
     if path(node).exists():
-        run("ip", "netns", "delete", node.part)
+        run("ip", "netns", "delete", node.process_name)

@@ -33,7 +33,7 @@ class NodePaths:
     @property
     def own(self) -> Path:
         """Folder of what each node has of its own."""
-        return self.instance.home if self.node.is_first else self.instance.home / self.node.part
+        return self.instance.home if self.node.is_first else self.instance.home / self.node.process_name
 
     @property
     def keys(self) -> Path:
@@ -43,7 +43,7 @@ class NodePaths:
     def config(self) -> Path:
         """Of the first, also the control plane's. That of a further node exists if the instance has the node."""
         everything = self.instance.home / "config"
-        return everything if self.node.is_first else everything / self.node.part
+        return everything if self.node.is_first else everything / self.node.process_name
 
     @property
     def programs(self) -> Path:
@@ -135,4 +135,4 @@ class NodePaths:
 def of_nodes(instance: Instance) -> list[NodePaths]:
     """The paths of each node that the instance has, the first one's first."""
     every = [NodePaths(instance, number) for number in range(1, MOST_NODES + 1)]
-    return [at for at in every if at.node.is_first or at.config.is_dir()]
+    return [paths for paths in every if paths.node.is_first or paths.config.is_dir()]

@@ -24,14 +24,14 @@ _STAND_INS = Path("/run/sysctl")
 
 def main(name: str, number: str, side: str = "") -> None:
     """Never returns: another program replaces this process."""
-    at = NodePaths(Instance(name), int(number))
+    paths = NodePaths(Instance(name), int(number))
     if side == _INSIDE:
-        _prepare(at)
-        _become(sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config))
-    _join(at.node)
-    node_network.create(at.node)
+        _prepare(paths)
+        _become(sys.executable, "-m", "supervisor.supervisord", "-c", str(paths.supervisor_config))
+    _join(paths.node)
+    node_network.create(paths.node)
     _become(
-        *("nsenter", f"--net={node_network.path(at.node)}"),
+        *("nsenter", f"--net={node_network.path(paths.node)}"),
         *("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc"),
         *(sys.executable, "-m", "embedded.cluster.node_process", name, number, _INSIDE),
     )
@@ -48,15 +48,15 @@ def _join(node: Node) -> None:
     cgroups.join(node.group)
 
 
-def _prepare(at: NodePaths) -> None:
+def _prepare(paths: NodePaths) -> None:
     run("mount", "--make-rshared", "/")
     for stand_in in _STAND_INS.iterdir():
         run("mount", "--bind", str(stand_in), f"/proc/sys/{stand_in.name.replace('.', '/')}")
     # The first node's, with all that is mounted below; what it mounts from now on would follow.
     run("umount", "--lazy", "/run")
-    node_mounts.mount(at)
+    node_mounts.mount(paths)
     node_network.set_kernel()
-    at.identity.write_text(json.dumps({"node": at.node.name}))
+    paths.identity.write_text(json.dumps({"node": paths.node.name}))
 
 
 if __name__ == "__main__":

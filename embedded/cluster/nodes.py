@@ -26,11 +26,11 @@ _RESERVED_MIB = 512
 class _Group(Instance):
     """A node's part of the instance's cgroups, for the functions of `cgroups`."""
 
-    part: str = ""
+    process_name: str = ""
 
     @property
     def namespace(self) -> str:
-        return f"{super().namespace}/{self.part}"
+        return f"{super().namespace}/{self.process_name}"
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Node:
         return self.of_its_own(NODE_NAME)
 
     @property
-    def part(self) -> str:
-        """Names what a further node has of its own: folder, cgroup, process, network namespace, link to the first."""
+    def process_name(self) -> str:
+        """The name of a further node's process, and of its folder, cgroup, network namespace and link to the first."""
         return f"node-{self.number}"
 
     def of_its_own(self, name: str) -> str:
@@ -62,7 +62,7 @@ class Node:
     @property
     def group(self) -> Instance:
         """The part of the cgroups with all of its processes and pods; of the first, the whole instance's."""
-        return self.instance if self.is_first else _Group(self.instance.name, self.part)
+        return self.instance if self.is_first else _Group(self.instance.name, self.process_name)
 
     @property
     def pod_cidr(self) -> str:

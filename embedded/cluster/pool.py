@@ -16,9 +16,9 @@ _SHARE = 0.9
 """Share of the disk's free space: the file is sparse, and images and logs grow on the same disk."""
 
 
-def mount(at: NodePaths) -> None:
+def mount(paths: NodePaths) -> None:
     """Mounts them for the driver. Called in the instance's mount namespace, with which the mounts end."""
-    for file, folder in ((at.pool_file, at.pool), (at.mirror_file, at.mirror)):
+    for file, folder in ((paths.pool_file, paths.pool), (paths.mirror_file, paths.mirror)):
         pool.make_and_mount(file, folder, _gib(file))
 
 
@@ -28,9 +28,9 @@ def _gib(file: Path) -> int:
     return max(1, int(shutil.disk_usage(file.parent).free * _SHARE / _GIB))
 
 
-def loop_devices(at: NodePaths, blocks: Path = Path("/sys/block")) -> list[str]:
+def loop_devices(paths: NodePaths, blocks: Path = Path("/sys/block")) -> list[str]:
     """Loop devices that have one of the files open."""
-    return sorted(device for file in (at.pool_file, at.mirror_file) for device in _devices(file, blocks))
+    return sorted(device for file in (paths.pool_file, paths.mirror_file) for device in _devices(file, blocks))
 
 
 def _devices(file: Path, blocks: Path = Path("/sys/block")) -> list[str]:
@@ -46,21 +46,21 @@ def _backing(path: Path) -> str:
         return ""  # it was just released
 
 
-def mount_volume(at: NodePaths, volume: str, folder: Path, *, read_only: bool) -> None:
+def mount_volume(paths: NodePaths, volume: str, folder: Path, *, read_only: bool) -> None:
     """Mounts one volume on this machine itself, outside the instance's mount namespace. `volume`: its ID."""
-    devices = _devices(at.pool_file)
+    devices = _devices(paths.pool_file)
     if not devices:
         # Without btrfs on this machine, the pool is an ordinary folder.
         raise UserError(
-            f"the cluster's volumes have no file system of their own here; this one is {at.pool}/volumes/{volume}"
+            f"the cluster's volumes have no file system of their own here; this one is {paths.pool}/volumes/{volume}"
         )
     options = f"subvol=/volumes/{volume},nosuid,nodev,{'ro' if read_only else 'rw'}"
     run("mount", "-t", "btrfs", "-o", options, "--", f"/dev/{devices[0]}", str(folder))
 
 
-def unmount_volumes(at: NodePaths) -> None:
+def unmount_volumes(paths: NodePaths) -> None:
     """Unmounts the volumes that are mounted on this machine itself. A UserError if a program uses one."""
-    ours = {f"/dev/{device}" for device in loop_devices(at)}
+    ours = {f"/dev/{device}" for device in loop_devices(paths)}
     for mount in reversed(mounts.every()):
         if mount.source in ours:
             try:
@@ -70,8 +70,8 @@ def unmount_volumes(at: NodePaths) -> None:
                 raise UserError(f"{mount.folder}: a volume is mounted there ({error.lines[0]}); {remedy}") from None
 
 
-def wait_until_released(at: NodePaths, timeout: float = 30) -> None:
+def wait_until_released(paths: NodePaths, timeout: float = 30) -> None:
     """Waits until the kernel has written the last changes of ended processes. A second mount would corrupt them."""
     end = time.monotonic() + timeout
-    while loop_devices(at) and time.monotonic() < end:
+    while loop_devices(paths) and time.monotonic() < end:
         time.sleep(0.05)

@@ -33,10 +33,10 @@ class Alive:
         """A path of the instance's mount namespace, reachable from here."""
         return Path(f"/proc/{self.pid}/root{inside}")
 
-    def identity(self, at: NodePaths) -> dict[str, str]:
+    def identity(self, paths: NodePaths) -> dict[str, str]:
         """Home and fingerprint of its start, or a further node's name; empty while it still prepares its mounts."""
         try:
-            found: dict[str, str] = json.loads(self.path(at.identity).read_text())
+            found: dict[str, str] = json.loads(self.path(paths.identity).read_text())
         except (OSError, ValueError):
             return {}
         return found
@@ -71,13 +71,13 @@ def members(instance: Instance) -> set[int]:
 
 def launch(instance: Instance, fingerprint: str) -> None:
     """Starts the first process in new namespaces. It outlives this process; `stop` ends it."""
-    at = NodePaths(instance)
+    paths = NodePaths(instance)
     environment = {key: os.environ[key] for key in _INHERITED_VARIABLES if key in os.environ}
     environment |= {"PATH": node_paths.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
     # Mounts and unmounts of the host propagate to the cluster, so that it keeps no disk busy; its own do not.
     unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
     first = (sys.executable, "-m", "embedded.cluster.first_process", instance.name, fingerprint)
-    with (at.logs / "first-process.log").open("wb") as log:
+    with (paths.logs / "first-process.log").open("wb") as log:
         # `setsid --fork` gives it another parent at once, so that this process need not wait for it.
         subprocess.run(
             ("setsid", "--fork", "nsenter", f"--net={network.path(instance)}", *unshare, *first),

@@ -23,12 +23,13 @@ _TIMEOUT_SECONDS = 120.0
 _NODE = GVK("", "v1", "Node")
 
 
-def api_is_ready(at: NodePaths) -> bool:
+def api_is_ready(paths: NodePaths) -> bool:
     """With a short timeout: an API server without etcd accepts the request and only answers when it ends."""
-    trusting = ssl.create_default_context(cafile=str(at.keys / "ca.crt"))
-    trusting.load_cert_chain(at.keys / "admin.pem")
+    trusting = ssl.create_default_context(cafile=str(paths.keys / "ca.crt"))
+    trusting.load_cert_chain(paths.keys / "admin.pem")
     try:
-        with urllib.request.urlopen(f"{kubeconfig.server(at.instance)}/readyz", context=trusting, timeout=2) as answer:  # noqa: S310
+        url = f"{kubeconfig.server(paths.instance)}/readyz"
+        with urllib.request.urlopen(url, context=trusting, timeout=2) as answer:  # noqa: S310
             return bool(answer.read() == b"ok")
     except (OSError, http.client.HTTPException):
         return False
@@ -82,8 +83,8 @@ def _seconds(time_of_day: str) -> float:
 class Wait:
     """Waits for one part after the other, and names the component at fault if one does not become ready."""
 
-    def __init__(self, at: NodePaths, supervised: Supervisor) -> None:
-        self._at, self._crashes = at, supervisor.CrashWatch(at, supervised)
+    def __init__(self, paths: NodePaths, supervised: Supervisor) -> None:
+        self._paths, self._crashes = paths, supervisor.CrashWatch(paths, supervised)
 
     def until(self, what: str, condition: Callable[[], bool], culprit: str) -> None:
         for _ in self._ticks():
@@ -93,7 +94,7 @@ class Wait:
                 self._crashes.check()
             except OSError:
                 raise UserError(self._half_way()) from None
-        log = supervisor.log(self._at, culprit)
+        log = supervisor.log(self._paths, culprit)
         raise UserError(f"{what}: not ready after {_TIMEOUT_SECONDS:.0f} s: {supervisor.last_error(log)} (log: {log})")
 
     def _ticks(self) -> Iterator[None]:
@@ -103,5 +104,5 @@ class Wait:
             time.sleep(0.1)
 
     def _half_way(self) -> str:
-        name, log = self._at.instance.name, self._at.logs / "supervisord.log"
+        name, log = self._paths.instance.name, self._paths.logs / "supervisord.log"
         return f"cluster {name}: its supervisor ended while the cluster started (log: {log}); run `make up` again"

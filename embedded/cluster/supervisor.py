@@ -13,25 +13,25 @@ from typing import Any
 from supervisor.xmlrpc import SupervisorTransport
 
 from core.errors import UserError
-from embedded.cluster.components import Component
 from embedded.cluster.node_paths import SYSTEM_PATH, NodePaths
+from embedded.cluster.process_specs import ProcessSpec
 
-# How the components' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
+# How the processes' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')
 
 
-def render(at: NodePaths, components: list[Component], *, autostart: bool = False) -> str:
-    """supervisord.conf. Without `autostart`, nothing starts by itself: `start` starts the stages in order."""
+def render(paths: NodePaths, specs: list[ProcessSpec], *, autostart: bool = False) -> str:
+    """supervisord.conf. Without `autostart`, nothing starts by itself: `start` starts them by their start order."""
     head = f"""[unix_http_server]
-file={at.supervisor_socket}
+file={paths.supervisor_socket}
 chmod=0700
 
 [supervisord]
 nodaemon=true
 silent=true
 user=root
-pidfile={at.supervisor_socket.with_suffix(".pid")}
-logfile={at.logs}/supervisord.log
+pidfile={paths.supervisor_socket.with_suffix(".pid")}
+logfile={paths.logs}/supervisord.log
 logfile_maxbytes=1MB
 logfile_backups=1
 loglevel=warn
@@ -39,37 +39,37 @@ loglevel=warn
 [rpcinterface:supervisor]
 supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
 """
-    return head.replace("%", "%%") + "".join(_program(at, component, autostart) for component in components)
+    return head.replace("%", "%%") + "".join(_program(paths, spec, autostart) for spec in specs)
 
 
-def _program(at: NodePaths, component: Component, autostart: bool) -> str:
+def _program(paths: NodePaths, spec: ProcessSpec, autostart: bool) -> str:
     # A small heap matters more here than the collector's processor time; with GOMEMLIMIT alone, it would double.
     environment = {
-        "GOMEMLIMIT": f"{component.memory_mib}MiB",
+        "GOMEMLIMIT": f"{spec.memory_mib}MiB",
         "GOGC": "50",
-        "PATH": f"{at.programs}:{SYSTEM_PATH}",
-        **component.variables,
+        "PATH": f"{paths.programs}:{SYSTEM_PATH}",
+        **spec.variables,
     }
     settings = {
-        "command": shlex.join(component.command(at.programs)),
+        "command": shlex.join(spec.command(paths.programs)),
         "environment": ",".join(f'{name}="{value}"' for name, value in environment.items()),
         "autostart": str(autostart).lower(),
         "autorestart": "true",
         "startsecs": "1",
         "startretries": "2",
-        **({"stopsignal": component.stop_signal} if component.stop_signal != "TERM" else {}),
+        **({"stopsignal": spec.stop_signal} if spec.stop_signal != "TERM" else {}),
         "redirect_stderr": "true",
-        "stdout_logfile": str(log(at, component.name)),
+        "stdout_logfile": str(log(paths, spec.name)),
         "stdout_logfile_maxbytes": "5MB",
         "stdout_logfile_backups": "1",
     }
     lines = (f"{key}={value}".replace("%", "%%") for key, value in settings.items())
-    return f"\n[program:{component.name}]\n" + "\n".join(lines) + "\n"
+    return f"\n[program:{spec.name}]\n" + "\n".join(lines) + "\n"
 
 
-def log(at: NodePaths, component: str) -> Path:
-    """The log file of a component."""
-    return at.logs / f"{component}.log"
+def log(paths: NodePaths, process: str) -> Path:
+    """The log file of a process."""
+    return paths.logs / f"{process}.log"
 
 
 def last_error(path: Path) -> str:
@@ -142,8 +142,8 @@ class CrashWatch:
 
     _LIMIT = 4
 
-    def __init__(self, at: NodePaths, supervised: Supervisor) -> None:
-        self._at, self._supervised = at, supervised
+    def __init__(self, paths: NodePaths, supervised: Supervisor) -> None:
+        self._paths, self._supervised = paths, supervised
         self._pids: dict[str, set[int]] = {}
 
     def check(self) -> None:
@@ -155,7 +155,7 @@ class CrashWatch:
             if state.word == "FATAL" or len(pids) >= self._LIMIT:
                 crashing.append(state.name)
         if crashing:
-            lines = ((name, log(self._at, name)) for name in crashing)
+            lines = ((name, log(self._paths, name)) for name in crashing)
             raise UserError(*(f"{name} keeps crashing: {last_error(path)} (log: {path})" for name, path in lines))
 
 

@@ -7,8 +7,8 @@ import sys
 from . import flags
 
 if __name__ == "__main__":
-    given = flags.parse(sys.argv[1:])
+    parsed = flags.parse(sys.argv[1:])
 
     from .servers import serve
 
-    sys.exit(serve(given))
+    sys.exit(serve(parsed))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from google.protobuf import text_format
 
-from .refusal import failed_precondition, invalid, unavailable
+from .error import failed_precondition, invalid_argument, unavailable
 from .schemas import BatchingParameters
 
 Arrays = Mapping[str, np.ndarray]
@@ -31,12 +31,12 @@ class Parameters:
 
     @classmethod
     def read(cls, file: Path) -> Parameters:
-        """Of a file in the text format. A Refusal if it is none, or as batching_session.cc refuses."""
+        """Of a file in the text format. A ServingError if it is none, or as batching_session.cc refuses."""
         message = BatchingParameters()
         try:
             text_format.Parse(file.read_text(), message)
         except (OSError, text_format.ParseError) as error:
-            raise invalid(f"{file}: {error}") from error
+            raise invalid_argument(f"{file}: {error}") from error
         given = {
             name: getattr(message, name).value
             for name in ("max_batch_size", "batch_timeout_micros", "max_enqueued_batches", "num_batch_threads")
@@ -45,7 +45,7 @@ class Parameters:
         made = cls(**given, allowed_batch_sizes=tuple(message.allowed_batch_sizes))
         sizes = made.allowed_batch_sizes
         if sizes and (list(sizes) != sorted(set(sizes)) or sizes[-1] != made.max_batch_size):
-            raise invalid("allowed_batch_sizes must be ascending, and the last one must equal max_batch_size")
+            raise invalid_argument("allowed_batch_sizes must be ascending, and the last one must equal max_batch_size")
         return made
 
     def padded(self, size: int) -> int:
@@ -85,7 +85,9 @@ class Batches:
         """The outputs of one request, computed together with those of others of the same signature and shapes."""
         size = _rows(inputs)
         if size > self._parameters.max_batch_size:
-            raise invalid(f"Task size {size} is larger than maximum input batch size {self._parameters.max_batch_size}")
+            raise invalid_argument(
+                f"Task size {size} is larger than maximum input batch size {self._parameters.max_batch_size}"
+            )
         shapes = tuple((name, array.dtype.str, array.shape[1:]) for name, array in sorted(inputs.items()))
         batch, start = self._join((signature, shapes), size, inputs, compute)
         batch.done.wait()
@@ -155,8 +157,8 @@ class Batches:
 
 def _rows(inputs: Arrays) -> int:
     if any(not array.ndim for array in inputs.values()):
-        raise invalid("Batching session Run() input tensors must have at least one dimension.")
+        raise invalid_argument("Batching session Run() input tensors must have at least one dimension.")
     sizes = {len(array) for array in inputs.values()}
     if len(sizes) != 1:
-        raise invalid("Batching session Run() input tensors must have equal 0th-dimension size.")
+        raise invalid_argument("Batching session Run() input tensors must have equal 0th-dimension size.")
     return sizes.pop()

@@ -9,7 +9,7 @@ from pathlib import Path
 from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
 
-from .refusal import invalid
+from .error import invalid_argument
 
 
 @dataclass(frozen=True)
@@ -38,30 +38,32 @@ class ServedModel:
 
 
 def parse(text: str) -> list[ServedModel]:
-    """The models of a file in the text format. A Refusal if it is none."""
+    """The models of a file in the text format. A ServingError if it is none."""
     try:
         parsed = text_format.Parse(text, model_server_config_pb2.ModelServerConfig())
     except text_format.ParseError as error:
-        raise invalid(f"model config file: {error}") from error
+        raise invalid_argument(f"model config file: {error}") from error
     return from_message(parsed)
 
 
 def from_message(parsed: model_server_config_pb2.ModelServerConfig) -> list[ServedModel]:
-    """The models of a message. A Refusal as that of server_core.cc."""
+    """The models of a message. A ServingError as that of server_core.cc."""
     if parsed.WhichOneof("config") == "custom_model_config":
-        raise invalid("custom_model_config: the stand-in has no custom models")
+        raise invalid_argument("custom_model_config: the stand-in has no custom models")
     found = [_served(one) for one in parsed.model_config_list.config]
     names = [one.name for one in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise invalid(f"Illegal to list model {twice[0]} multiple times in config list")
+        raise invalid_argument(f"Illegal to list model {twice[0]} multiple times in config list")
     return found
 
 
 def _served(one: model_server_config_pb2.ModelConfig) -> ServedModel:
     if not one.name:
-        raise invalid("Missing name for model")
+        raise invalid_argument("Missing name for model")
     if not Path(one.base_path).is_absolute():
-        raise invalid(f"Expected model {one.name} to have an absolute path or URI; got base_path()={one.base_path}")
+        raise invalid_argument(
+            f"Expected model {one.name} to have an absolute path or URI; got base_path()={one.base_path}"
+        )
     return ServedModel(one.name, Path(one.base_path), _policy(one), dict(one.version_labels))
 
 

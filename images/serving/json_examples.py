@@ -11,8 +11,8 @@ import numpy as np
 from tensorflow.core.example import example_pb2, feature_pb2
 from tensorflow_serving.apis import classification_pb2, input_pb2, regression_pb2
 
+from .error import invalid_argument
 from .json_tensors import decoded_bytes, shortest, shown
-from .refusal import invalid
 
 _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
@@ -26,14 +26,14 @@ def read(document: dict[str, Any]) -> input_pb2.Input:
         into = given.example_list_with_context
         into.context.CopyFrom(_example(document["context"]))
     if "examples" not in document:
-        raise invalid(
+        raise invalid_argument(
             f"JSON Value: {shown(document)} When method is classify, key 'examples' is expected and was not found"
         )
     examples = document["examples"]
     if not isinstance(examples, list):
-        raise invalid(f"JSON Value: {shown(document)} Expecting 'examples' value to be an list/array")
+        raise invalid_argument(f"JSON Value: {shown(document)} Expecting 'examples' value to be an list/array")
     if not examples:
-        raise invalid(f"JSON Value: {shown(document)} 'examples' value is an empty array")
+        raise invalid_argument(f"JSON Value: {shown(document)} 'examples' value is an empty array")
     into.examples.extend(_example(each) for each in examples)
     return given
 
@@ -57,7 +57,7 @@ def _results(values: Iterable[Any]) -> bytes:
 
 def _example(features: Any) -> example_pb2.Example:
     if not isinstance(features, dict):
-        raise invalid(f"Example must be JSON object but got JSON {_kind(features)}")
+        raise invalid_argument(f"Example must be JSON object but got JSON {_kind(features)}")
     example = example_pb2.Example()
     for name, content in features.items():
         feature = feature_pb2.Feature()
@@ -72,7 +72,9 @@ def _add(feature: feature_pb2.Feature, name: str, value: Any) -> None:
     kind, item = _value(name, value)
     before = feature.WhichOneof("kind")
     if before not in (None, kind):
-        raise invalid(f"Unexpected element type in feature: {name} expecting type: {before.removesuffix('_list')}")
+        raise invalid_argument(
+            f"Unexpected element type in feature: {name} expecting type: {before.removesuffix('_list')}"
+        )
     getattr(feature, kind).value.append(item)
 
 
@@ -86,17 +88,17 @@ def _value(name: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, int) and value in _INT64:
         return "int64_list", value
     if isinstance(value, int) and value in _UINT64:
-        raise invalid(f"Feature: {name} has uint64 element. Only int64 is supported.")
+        raise invalid_argument(f"Feature: {name} has uint64 element. Only int64 is supported.")
     if not isinstance(value, int | float):
         raise _unexpected(name, value)
     # An integer of more than 64 bits is a decimal, too.
     if abs(value) > _LARGEST_FLOAT and not (isinstance(value, float) and math.isinf(value)):
-        raise invalid(f"Cannot convert JSON value: {shown(value)} to float without loss of precision.")
+        raise invalid_argument(f"Cannot convert JSON value: {shown(value)} to float without loss of precision.")
     return "float_list", float(value)
 
 
 def _unexpected(name: str, value: Any) -> Exception:
-    return invalid(f"Feature: {name} has element with unexpected JSON type: {_kind(value)}")
+    return invalid_argument(f"Feature: {name} has element with unexpected JSON type: {_kind(value)}")
 
 
 def _kind(value: Any) -> str:

@@ -11,8 +11,8 @@ import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_pb2
 
+from .error import invalid_argument
 from .model import Version
-from .refusal import invalid
 from .versions import Status
 
 # The field of a TensorProto with the values of a type. Clients read these fields, and tensor_content only on request.
@@ -56,17 +56,17 @@ def signature_map(version: Version) -> get_model_metadata_pb2.SignatureDefMap:
 
 
 def array(message: tensor_pb2.TensorProto) -> np.ndarray:
-    """A TensorProto as an array. A Refusal for one that is not what its type and shape say."""
+    """A TensorProto as an array. A ServingError for one that is not what its type and shape say."""
     elements = math.prod(dim.size for dim in message.tensor_shape.dim)
     if min((dim.size for dim in message.tensor_shape.dim), default=0) < 0 or message.tensor_shape.unknown_rank:
-        raise invalid("tensor parsing error: the shape of a tensor must be known")
+        raise invalid_argument("tensor parsing error: the shape of a tensor must be known")
     # One value may stand for all of a large tensor: a short message must not take all memory.
     if elements > max(_MOST_REPEATED, message.ByteSize()):
-        raise invalid(f"tensor parsing error: {elements} elements are too many for the values in the message")
+        raise invalid_argument(f"tensor parsing error: {elements} elements are too many for the values in the message")
     try:
         made: np.ndarray = tf.make_ndarray(message)
     except (KeyError, TypeError, ValueError) as error:
-        raise invalid(f"tensor parsing error: {error}") from error
+        raise invalid_argument(f"tensor parsing error: {error}") from error
     return made
 
 

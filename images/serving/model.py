@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from .batching import Batches
-from .refusal import Refusal, from_tensorflow, invalid
+from .error import ServingError, from_tensorflow, invalid_argument
 
 DEFAULT_SIGNATURE = "serving_default"
 Arrays = dict[str, np.ndarray]
@@ -30,7 +30,7 @@ class Version:
         """The signature's inputs and outputs. An empty name means the default signature."""
         found = self.signature_defs.get(name or DEFAULT_SIGNATURE)
         if found is None or (name or DEFAULT_SIGNATURE) not in self._loaded.signatures:
-            raise invalid(f'Serving signature name: "{name or DEFAULT_SIGNATURE}" not found in signature def')
+            raise invalid_argument(f'Serving signature name: "{name or DEFAULT_SIGNATURE}" not found in signature def')
         return found
 
     def predict(self, inputs: Mapping[str, np.ndarray], signature_name: str, wanted: Collection[str] = ()) -> Arrays:
@@ -38,13 +38,13 @@ class Version:
         signature = self.signature(signature_name)
         for name in sorted(wanted or signature.outputs):
             if kind := _composite(signature.outputs[name]) if name in signature.outputs else "":
-                raise invalid(
+                raise invalid_argument(
                     "Tensor :0, specified in either feed_devices or fetch_devices was not found in the Graph: output "
                     f"{name} is a {kind}, which TensorFlow Serving cannot return; return what its to_tensor() gives"
                 )
         extra, missing = sorted(set(inputs) - set(signature.inputs)), sorted(set(signature.inputs) - set(inputs))
         if extra or missing:
-            raise invalid(
+            raise invalid_argument(
                 f"input size does not match signature: {len(inputs)}!={len(signature.inputs)} "
                 f"Sent extra: {{{','.join(extra)}}}. Missing but required: {{{','.join(missing)}}}."
             )
@@ -73,7 +73,7 @@ def _composite(info: meta_graph_pb2.TensorInfo) -> str:
     return str(info.composite_tensor.type_spec.type_spec_class_name.removesuffix("Spec"))
 
 
-def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:
+def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> ServingError | None:
     """Names the input whose shape differs from the signature's, if TensorFlow cannot compute it.
 
     Other differences are no error: TF Serving does not compare shapes. Its own example has [-1, 1], and is sent [3].
@@ -81,7 +81,7 @@ def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.Signa
     for name, array in inputs.items():
         expected = tf.TensorShape(signature.inputs[name].tensor_shape)
         if not expected.is_compatible_with(array.shape):
-            return invalid(f"input {name} has shape {list(array.shape)}, the signature takes {expected}")
+            return invalid_argument(f"input {name} has shape {list(array.shape)}, the signature takes {expected}")
     return None
 
 
@@ -89,7 +89,7 @@ def _check_type(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -
     # TensorFlow does not cast inputs with a type; JSON inputs have none, and arrive here in the signature's.
     given, wanted = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype), tf.as_dtype(info.dtype)
     if given != wanted:
-        raise invalid(f"input {name} is of type {given.name}, the signature takes {wanted.name}")
+        raise invalid_argument(f"input {name} is of type {given.name}, the signature takes {wanted.name}")
 
 
 def _tensor(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> tf.Tensor:
@@ -97,7 +97,7 @@ def _tensor(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> tf
     try:
         return tf.constant(array, tf.as_dtype(info.dtype))
     except (TypeError, ValueError) as error:
-        raise invalid(f"input {name}: {error}") from error
+        raise invalid_argument(f"input {name}: {error}") from error
 
 
 def _signature_defs(folder: Path) -> dict[str, meta_graph_pb2.SignatureDef]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from . import configuration
 from .configuration import ServedModel
+from .error import ServingError, not_found
 from .model import Version
-from .refusal import Refusal, not_found
-from .versions import Loading, Status, Versions, Wanted, no_servable
+from .versions import Loading, Status, VersionRequest, Versions, no_servable
 
 log = logging.getLogger("serving-stand-in")
 
@@ -24,22 +24,22 @@ class Models:
         self._models: dict[str, Versions] = {}
         self._changing = threading.Lock()
 
-    def get(self, wanted: Wanted) -> Version:
+    def get(self, requested: VersionRequest) -> Version:
         """The version that answers a request."""
-        if versions := self._models.get(wanted.name):
-            return versions.get(wanted)
-        raise no_servable(wanted.name, wanted.number)
+        if versions := self._models.get(requested.name):
+            return versions.get(requested)
+        raise no_servable(requested.name, requested.number)
 
-    def statuses(self, wanted: Wanted) -> dict[int, Status]:
+    def statuses(self, requested: VersionRequest) -> dict[int, Status]:
         """The state of each version of a model, the newest first."""
-        if versions := self._models.get(wanted.name):
-            return versions.statuses(wanted)
-        if wanted.number is not None:
-            raise not_found(f"Could not find version {wanted.number} of model {wanted.name}")
-        raise not_found(f"Could not find any versions of model {wanted.name}")
+        if versions := self._models.get(requested.name):
+            return versions.statuses(requested)
+        if requested.number is not None:
+            raise not_found(f"Could not find version {requested.number} of model {requested.name}")
+        raise not_found(f"Could not find any versions of model {requested.name}")
 
     def replace(self, served: Sequence[ServedModel]) -> None:
-        """Serves these models, and no others. A Refusal if labels cannot be assigned; the rest then holds."""
+        """Serves these models, and no others. A ServingError if labels cannot be assigned; the rest then holds."""
         with self._changing:
             names = {one.name for one in served}
             added = {one.name: Versions(one, self._loading) for one in served if one.name not in self._models}
@@ -47,12 +47,12 @@ class Models:
             self._models = {**{name: one for name, one in self._models.items() if name in names}, **added}
             for versions in gone:
                 versions.unload()
-            refused: list[Refusal] = []
+            refused: list[ServingError] = []
             for one in served:
                 try:
                     self._models[one.name].change(one)
-                except Refusal as refusal:
-                    refused.append(refusal)
+                except ServingError as error:
+                    refused.append(error)
             if refused:
                 raise refused[0]
 
@@ -77,7 +77,7 @@ class Models:
                 if text != read or self._lacks_labels():
                     self.replace(configuration.parse(text))
                     read = text
-            except (OSError, Refusal) as error:
+            except (OSError, ServingError) as error:
                 log.error("%s: %s", file, error)
 
         if every_seconds:

@@ -11,7 +11,7 @@ import prometheus_client
 from google.protobuf import text_format
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
-from .refusal import Refusal, invalid
+from .error import ServingError, invalid_argument
 from .schemas import MonitoringConfig
 
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -26,7 +26,7 @@ def path_of(file: Path) -> str:
     try:
         text_format.Parse(file.read_text(), message)
     except (OSError, text_format.ParseError) as error:
-        raise invalid(f"{file}: {error}") from error
+        raise invalid_argument(f"{file}: {error}") from error
     if not message.prometheus_config.enable:
         return ""
     return message.prometheus_config.path or "/monitoring/prometheus/metrics"
@@ -73,8 +73,8 @@ class Metrics:
         began = time.perf_counter()
         try:
             yield
-        except Refusal as refusal:
-            self._requests.labels(model, refusal.code.name).inc()
+        except ServingError as error:
+            self._requests.labels(model, error.code.name).inc()
             raise
         except Exception:
             self._requests.labels(model, "INTERNAL").inc()

@@ -17,11 +17,11 @@ from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
 from . import inference, json_examples, json_tensors, messages
+from .error import ServingError, internal_error, invalid_argument
 from .models import Models
 from .monitoring import CONTENT_TYPE
-from .refusal import Refusal, internal, invalid
 from .serving import Serving
-from .versions import Wanted
+from .versions import VersionRequest
 
 HEADER = "X-Tensorplane-Stand-In"
 _LARGEST_UNPACKED = 100 << 20  # gzip_zlib.h, kMaxUncompressedBytes
@@ -48,7 +48,7 @@ def application(serving: Serving) -> Starlette:
 
 async def _failed(_: Request, error: Exception) -> Response:
     """The answer after any other error; the server logs where it was raised."""
-    return _refused(internal(error))
+    return _error_response(internal_error(error))
 
 
 def _plain(body: bytes, encoding: str) -> bytes:
@@ -66,13 +66,13 @@ def _plain(body: bytes, encoding: str) -> bytes:
 def _respond(serving: Serving, method: str, path: str, body: bytes) -> Response:
     try:
         content = _answer(serving, method, path, body)
-    except Refusal as refusal:
-        return _refused(refusal)
+    except ServingError as error:
+        return _error_response(error)
     return _json(content, HTTPStatus.OK)
 
 
-def _refused(refusal: Refusal) -> Response:
-    return _json(json.dumps({"error": refusal.message}).encode(), refusal.http_status)
+def _error_response(error: ServingError) -> Response:
+    return _json(json.dumps({"error": error.message}).encode(), error.http_status)
 
 
 def _json(content: bytes, status: int) -> Response:
@@ -82,47 +82,47 @@ def _json(content: bytes, status: int) -> Response:
 def _answer(serving: Serving, method: str, path: str, body: bytes) -> bytes:
     found = (_POST if method == "POST" else _GET).fullmatch(path)
     if not found:
-        raise invalid(f"Malformed request: {method} {path}")
+        raise invalid_argument(f"Malformed request: {method} {path}")
     number = int(found["version"]) if found["version"] else None
-    wanted = Wanted(unquote(found["name"]), number, unquote(found["label"] or ""))
+    requested = VersionRequest(unquote(found["name"]), number, unquote(found["label"] or ""))
     if method == "POST":
         api = found["method"].capitalize()
-        with serving.metrics.request(wanted.name, api, "REST"):
-            return _METHODS[api](serving.models, wanted, body)
+        with serving.metrics.request(requested.name, api, "REST"):
+            return _METHODS[api](serving.models, requested, body)
     if found["part"]:
-        return _metadata(serving.models, wanted)
-    status = messages.model_status(serving.models.statuses(wanted))
+        return _metadata(serving.models, requested)
+    status = messages.model_status(serving.models.statuses(requested))
     return json.dumps(MessageToDict(status, always_print_fields_with_no_presence=True), indent=1).encode()
 
 
-def _predict(models: Models, wanted: Wanted, body: bytes) -> bytes:
-    version = models.get(wanted)
+def _predict(models: Models, requested: VersionRequest, body: bytes) -> bytes:
+    version = models.get(requested)
     document = json_tensors.parse(body)
     signature_name = document.get("signature_name", "")
     inputs, rows = json_tensors.read(document, version.signature(signature_name))
     return json_tensors.write(version.predict(inputs, signature_name), rows=rows)
 
 
-def _classify(models: Models, wanted: Wanted, body: bytes) -> bytes:
+def _classify(models: Models, requested: VersionRequest, body: bytes) -> bytes:
     document = json_tensors.parse(body)
-    given = json_examples.read(document)
-    found = inference.classify(models.get(wanted), given, document.get("signature_name", ""))
+    examples = json_examples.read(document)
+    found = inference.classify(models.get(requested), examples, document.get("signature_name", ""))
     return json_examples.classified(found)
 
 
-def _regress(models: Models, wanted: Wanted, body: bytes) -> bytes:
+def _regress(models: Models, requested: VersionRequest, body: bytes) -> bytes:
     document = json_tensors.parse(body)
-    given = json_examples.read(document)
-    found = inference.regress(models.get(wanted), given, document.get("signature_name", ""))
+    examples = json_examples.read(document)
+    found = inference.regress(models.get(requested), examples, document.get("signature_name", ""))
     return json_examples.regressed(found)
 
 
 _METHODS = {"Predict": _predict, "Classify": _classify, "Regress": _regress}
 
 
-def _metadata(models: Models, wanted: Wanted) -> bytes:
-    version = models.get(wanted)
-    model, signatures = messages.model_spec(wanted.name, version.number), messages.signature_map(version)
+def _metadata(models: Models, requested: VersionRequest) -> bytes:
+    version = models.get(requested)
+    model, signatures = messages.model_spec(requested.name, version.number), messages.signature_map(version)
     as_json = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
     return json.dumps(
         {

@@ -11,10 +11,10 @@ from pathlib import Path
 from . import configuration, flags, monitoring, warmup
 from .batching import Batches, Parameters
 from .configuration import ServedModel
+from .error import ServingError, invalid_argument
 from .model import Version
 from .models import Models
 from .monitoring import Metrics
-from .refusal import Refusal, invalid
 from .versions import Loading
 
 log = logging.getLogger("serving-stand-in")
@@ -30,11 +30,11 @@ class Serving:
     """Of the metrics on the REST port; empty: none."""
 
     @classmethod
-    def of(cls, given: flags.Flags) -> Serving:
-        """As the flags say, with no model yet. A Refusal for a file that is wrong."""
+    def of(cls, parsed: flags.Flags) -> Serving:
+        """As the flags say, with no model yet. A ServingError for a file that is wrong."""
         metrics = Metrics()
-        batches = Batches(_parameters(given)) if given.enable_batching else None
-        path = monitoring.path_of(given.monitoring_config_file) if given.monitoring_config_file else ""
+        batches = Batches(_parameters(parsed)) if parsed.enable_batching else None
+        path = monitoring.path_of(parsed.monitoring_config_file) if parsed.monitoring_config_file else ""
 
         def load(name: str, folder: Path, number: int) -> Version:
             try:
@@ -43,7 +43,7 @@ class Serving:
                 metrics.loaded(folder, ok=False)
                 raise
             metrics.loaded(folder, ok=True)
-            if given.enable_model_warmup:
+            if parsed.enable_model_warmup:
                 began = time.monotonic()
                 count = warmup.run(version, folder)
                 if count:
@@ -53,34 +53,34 @@ class Serving:
 
         loading = Loading(
             load,
-            retries=given.max_num_load_retries,
-            retry_seconds=given.load_retry_interval_micros / 1e6,
-            early_labels=given.allow_version_labels_for_unavailable_models,
+            retries=parsed.max_num_load_retries,
+            retry_seconds=parsed.load_retry_interval_micros / 1e6,
+            early_labels=parsed.allow_version_labels_for_unavailable_models,
         )
         return cls(Models(loading), metrics, path)
 
-    def begin(self, given: flags.Flags, stop: threading.Event) -> None:
+    def begin(self, parsed: flags.Flags, stop: threading.Event) -> None:
         """Loads the models, and follows their folders and the model config file."""
-        if file := given.model_config_file:
+        if file := parsed.model_config_file:
             try:
                 served = configuration.parse(file.read_text())
             except OSError as error:
-                raise invalid(f"{file}: {error.strerror}") from error
+                raise invalid_argument(f"{file}: {error.strerror}") from error
         else:
-            served = [ServedModel(given.model_name, given.model_base_path)]
+            served = [ServedModel(parsed.model_name, parsed.model_base_path)]
 
         def follow() -> None:
             try:
                 self.models.replace(served)
-            except Refusal as refusal:
-                log.error("%s", refusal.message)
+            except ServingError as error:
+                log.error("%s", error.message)
             if file:
-                every = given.model_config_file_poll_wait_seconds
+                every = parsed.model_config_file_poll_wait_seconds
                 threading.Thread(target=self.models.watch_file, args=(file, every, stop), daemon=True).start()
-            self.models.watch(given.file_system_poll_wait_seconds, stop)
+            self.models.watch(parsed.file_system_poll_wait_seconds, stop)
 
         threading.Thread(target=follow, name="watch", daemon=True).start()
 
 
-def _parameters(given: flags.Flags) -> Parameters:
-    return Parameters.read(given.batching_parameters_file) if given.batching_parameters_file else Parameters()
+def _parameters(parsed: flags.Flags) -> Parameters:
+    return Parameters.read(parsed.batching_parameters_file) if parsed.batching_parameters_file else Parameters()

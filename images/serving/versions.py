@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .configuration import ServedModel
+from .error import ServingError, failed_precondition, invalid_argument, not_found
 from .model import Version
-from .refusal import Refusal, failed_precondition, invalid, not_found
 
 log = logging.getLogger("serving-stand-in")
 _LARGEST = 2**63 - 1
@@ -37,7 +37,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class VersionRequest:
     """The version that a request names: by its number, by a label, or neither, for the newest."""
 
     name: str
@@ -69,35 +69,35 @@ class Versions:
         self._failures: dict[int, tuple[int, float]] = {}
         self._polling = threading.Lock()
 
-    def get(self, wanted: Wanted) -> Version:
+    def get(self, requested: VersionRequest) -> Version:
         """The version that answers a request. A request may finish with it after a swap."""
-        serving, number = self._serving, self._number(wanted)
+        serving, number = self._serving, self._number(requested)
         if number is None:
             number = max(serving, default=None)
         if number is not None and number in serving:
             return serving[number]
-        raise no_servable(wanted.name, self._number(wanted))
+        raise no_servable(requested.name, self._number(requested))
 
-    def statuses(self, wanted: Wanted) -> dict[int, Status]:
+    def statuses(self, requested: VersionRequest) -> dict[int, Status]:
         """The state of each version, the newest first."""
-        known, number = dict(self._statuses), self._number(wanted)
+        known, number = dict(self._statuses), self._number(requested)
         if number is not None:
             if number not in known:
-                raise not_found(f"Could not find version {number} of model {wanted.name}")
+                raise not_found(f"Could not find version {number} of model {requested.name}")
             return {number: known[number]}
         if not known:
-            raise not_found(f"Could not find any versions of model {wanted.name}")
+            raise not_found(f"Could not find any versions of model {requested.name}")
         return dict(sorted(known.items(), reverse=True))
 
-    def _number(self, wanted: Wanted) -> int | None:
-        if not wanted.label:
-            return wanted.number
-        if wanted.label not in self._labels:
-            raise invalid(f"Unrecognized servable version label: {wanted.label}")
-        return self._labels[wanted.label]
+    def _number(self, requested: VersionRequest) -> int | None:
+        if not requested.label:
+            return requested.number
+        if requested.label not in self._labels:
+            raise invalid_argument(f"Unrecognized servable version label: {requested.label}")
+        return self._labels[requested.label]
 
     def change(self, served: ServedModel) -> None:
-        """Serves other versions, or the same with other labels. A Refusal if a label's version is not available."""
+        """Serves other versions, or the same with other labels. ServingError if a label's version is not available."""
         self.served = served
         self.poll()
         self._label(served.labels)
@@ -170,10 +170,10 @@ class Versions:
         return version
 
 
-def no_servable(name: str, number: int | None) -> Refusal:
+def no_servable(name: str, number: int | None) -> ServingError:
     """No such model, or no such version of it."""
-    wanted = f"Latest({name})" if number is None else f"Specific({name}, {number})"
-    return not_found(f"Servable not found for request: {wanted}")
+    requested = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+    return not_found(f"Servable not found for request: {requested}")
 
 
 def _numbered(folder: Path) -> dict[int, Path]:

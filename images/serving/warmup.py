@@ -27,11 +27,11 @@ def run(version: Version, folder: Path) -> int:
                 inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
                 version.predict(inputs, request.model_spec.signature_name, request.output_filter)
             case "classify_log":
-                given = log.classify_log.request
-                inference.classify(version, given.input, given.model_spec.signature_name)
+                request = log.classify_log.request
+                inference.classify(version, request.input, request.model_spec.signature_name)
             case "regress_log":
-                given = log.regress_log.request
-                inference.regress(version, given.input, given.model_spec.signature_name)
+                request = log.regress_log.request
+                inference.regress(version, request.input, request.model_spec.signature_name)
             case other:
                 raise ValueError(f"{_FILE}: the stand-in does not replay {other or 'an empty record'}")
         count += 1

@@ -39,10 +39,10 @@ def create(session: Session, urn: str, news: Properties, timeout: float) -> tupl
     if kinds.is_crd(obj):
         session.api.forget()
     state = checkpoint.pack(obj, live, news, obj["apiVersion"], manager)
-    identity = naming.object_id(live)
+    resource_id = naming.object_id(live)
     if failure is not None:
-        raise InitFailedError.after(failure, identity, state)
-    return identity, state
+        raise InitFailedError.after(failure, resource_id, state)
+    return resource_id, state
 
 
 def preview(session: Session, urn: str, news: Properties) -> Properties:

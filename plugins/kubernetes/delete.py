@@ -14,12 +14,12 @@ from plugins.kubernetes.values import Properties
 Object = dict[str, Any]
 
 
-def delete(session: Session, urn: str, identity: str, state: Properties, timeout: float) -> None:
+def delete(session: Session, urn: str, resource_id: str, state: Properties, timeout: float) -> None:
     """Returns once the object is deleted; succeeds if it, or its kind, no longer exists."""
     inputs, live = checkpoint.unpack(state)
     if not session.is_reachable and _may_forget(session, urn):
         return
-    _, name = naming.parse_id(identity)
+    _, name = naming.parse_id(resource_id)
     manager = checkpoint.field_manager(state, inputs)
     try:
         if kinds.is_patch(kinds.token(urn), live):
@@ -32,10 +32,12 @@ def delete(session: Session, urn: str, identity: str, state: Properties, timeout
         )
     except ApiError as error:
         if not error.not_found:
-            raise explain.user_error(f"{live['kind']} {identity} was not deleted", _for_patch(error), state) from None
+            raise explain.user_error(
+                f"{live['kind']} {resource_id} was not deleted", _for_patch(error), state
+            ) from None
     except await_ready.AwaitError as error:
         packed = checkpoint.pack(inputs, error.obj, state, checkpoint.initial_api_version(state, inputs), manager)
-        raise InitFailedError.after(error, identity, packed) from None
+        raise InitFailedError.after(error, resource_id, packed) from None
     if kinds.is_crd(live):
         session.api.forget()
     session.status(urn)("")

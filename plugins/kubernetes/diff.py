@@ -34,7 +34,7 @@ class Difference:
     delete_before_replace: bool = False
 
 
-def diff(session: Session, urn: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:
+def diff(session: Session, urn: str, state: Properties, news: Properties, ignore_changes: list[str]) -> Difference:
     """Compares the new inputs with the live object of the state, as far as the old inputs reached."""
     new = normalize(checkpoint.from_properties(news))
     old_inputs, live = checkpoint.unpack(state)
@@ -44,7 +44,7 @@ def diff(session: Session, urn: str, state: Properties, news: Properties, ignore
     found = Difference()
     is_patch = kinds.is_patch(kinds.token(urn), new)
     replacing = force_new.identity() if is_patch else force_new.fields(new, session.settings)
-    skipped = [paths.parse(text) for text in ignored]
+    skipped = [paths.parse(text) for text in ignore_changes]
     changes = [
         change
         for change in difference.changes(old, zeroes.without_dropped(new, old_inputs, live))

@@ -82,7 +82,7 @@ def must_force(obj: Object, live: Object | None, *, preview: bool) -> bool:
     return preview and any(e["operation"] == "Update" and e["manager"] in _PULUMI for e in entries)
 
 
-def respect_ignored(obj: Object, live: Object, manager: str, ignored: list[str]) -> None:
+def respect_ignored(obj: Object, live: Object, manager: str, ignore_changes: list[str]) -> None:
     """Leaves ignored fields as they are in the cluster.
 
     A field that only others own is not sent, so that there is no conflict and no shared ownership; any other is sent
@@ -92,7 +92,7 @@ def respect_ignored(obj: Object, live: Object, manager: str, ignored: list[str])
     theirs: Fields = {}
     for entry in live["metadata"].get("managedFields") or []:
         _merge(ours if entry["manager"] == manager else theirs, entry.get("fieldsV1", {}))
-    for text in ignored:
+    for text in ignore_changes:
         path = paths.parse(text)
         if _owns(theirs, path) and not _owns(ours, path):
             paths.remove(obj, path)

@@ -49,7 +49,7 @@ class Operation:
         self._namespace = str(release.get("namespace") or "default")
 
     @property
-    def identity(self) -> str:
+    def resource_id(self) -> str:
         return f"{self._namespace}/{self._name}"
 
     def install(self) -> Live:

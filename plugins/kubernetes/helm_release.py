@@ -48,10 +48,10 @@ class ReleaseError(UserError):
 class ReleaseFailedError(ReleaseError):
     """The release exists but is not ready: the engine must keep `outputs` and retry with an update."""
 
-    def __init__(self, message: str, identity: str, outputs: Properties, reasons: list[str]) -> None:
+    def __init__(self, message: str, resource_id: str, outputs: Properties, reasons: list[str]) -> None:
         super().__init__(message, *reasons)
         self.message = message
-        self.identity = identity
+        self.resource_id = resource_id
         self.outputs = outputs
         self.reasons = reasons
 
@@ -85,7 +85,7 @@ class ReleaseResource:
 
     def diff(
         self,
-        identity: str,
+        resource_id: str,
         olds: Properties,
         old_inputs: Properties,
         news: Properties,
@@ -121,24 +121,26 @@ class ReleaseResource:
             self._validate(operation, inputs)
             return "", _previewed(inputs)
         live = self._carry_out(operation, inputs, operation.install)
-        return operation.identity, _outputs(inputs, live)
+        return operation.resource_id, _outputs(inputs, live)
 
-    def read(self, identity: str, inputs: Properties, state: Properties) -> tuple[str, Properties, Properties] | None:
+    def read(
+        self, resource_id: str, inputs: Properties, state: Properties
+    ) -> tuple[str, Properties, Properties] | None:
         """Id, inputs and state as in the cluster; None if the release does not exist. Without a state: an import."""
         helm = self._helm()
         name, namespace = plain(state.get("name")), plain(state.get("namespace"))
         if not state:
-            namespace, _, name = identity.rpartition("/")
+            namespace, _, name = resource_id.rpartition("/")
         live = helm_operation.find(helm, namespace or "default", name)
         if live is None:
             return None
         if not inputs:
             inputs = helm_inputs.normal(_imported(live), self._session.namespace)
-        return identity or f"{live.namespace}/{live.name}", inputs, _outputs(inputs, live)
+        return resource_id or f"{live.namespace}/{live.name}", inputs, _outputs(inputs, live)
 
     def update(
         self,
-        identity: str,
+        resource_id: str,
         urn: str,
         olds: Properties,
         news: Properties,
@@ -153,34 +155,34 @@ class ReleaseResource:
             return _previewed(news)
         return _outputs(news, self._carry_out(operation, news, operation.upgrade))
 
-    def delete(self, identity: str, urn: str, state: Properties, *, timeout: float | None = None) -> None:
+    def delete(self, resource_id: str, urn: str, state: Properties, *, timeout: float | None = None) -> None:
         """Uninstalls. Succeeds if the release no longer exists."""
         operation = self._operation(urn, state, timeout)
         try:
             operation.uninstall()
         except HelmError as error:
-            raise ReleaseError(f"Helm release {identity!r}: {self._safe(str(error), state)}") from None
+            raise ReleaseError(f"Helm release {resource_id!r}: {self._safe(str(error), state)}") from None
 
     def _carry_out(self, operation: Operation, inputs: Properties, action: Callable[[], Live]) -> Live:
         """Runs an install or an upgrade; distinguishes failures that leave nothing from those that leave a release."""
         if not self._session.is_reachable:
             # Without this check, helm would try localhost, and name that in its error.
             raise ReleaseError(
-                f"Helm release {operation.identity!r}: the Kubernetes cluster cannot be reached: "
+                f"Helm release {operation.resource_id!r}: the Kubernetes cluster cannot be reached: "
                 f"{self._session.unreachable}"
             )
         try:
             return action()
         except helm_operation.IncompleteError as error:
             raise ReleaseFailedError(
-                f"Helm release {operation.identity!r} failed to initialize completely: "
+                f"Helm release {operation.resource_id!r} failed to initialize completely: "
                 f"{self._safe(str(error), inputs)}",
-                operation.identity,
+                operation.resource_id,
                 _outputs(inputs, error.live),
                 [self._safe(reason, inputs) for reason in error.reasons],
             ) from None
         except HelmError as error:
-            raise ReleaseError(f"Helm release {operation.identity!r}: {self._safe(str(error), inputs)}") from None
+            raise ReleaseError(f"Helm release {operation.resource_id!r}: {self._safe(str(error), inputs)}") from None
 
     def _validate(self, operation: Operation, inputs: Properties) -> None:
         if has_unknown(plain(inputs)):
@@ -188,7 +190,7 @@ class ReleaseResource:
         try:
             operation.validate(in_cluster=self._session.is_reachable)
         except HelmError as error:
-            raise ReleaseError(f"Helm release {operation.identity!r}: {self._safe(str(error), inputs)}") from None
+            raise ReleaseError(f"Helm release {operation.resource_id!r}: {self._safe(str(error), inputs)}") from None
 
     def _operation(self, urn: str, inputs: Properties, timeout: float | None) -> Operation:
         return Operation(

@@ -66,7 +66,7 @@ def object_id(obj: Object) -> str:
     return f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else str(meta["name"])
 
 
-def parse_id(identity: str) -> tuple[str, str]:
+def parse_id(resource_id: str) -> tuple[str, str]:
     """Namespace (empty for none) and name."""
-    namespace, _, name = identity.rpartition("/")
+    namespace, _, name = resource_id.rpartition("/")
     return namespace, name

@@ -22,22 +22,22 @@ _SERVER_FIELDS = ("status",)
 
 
 def read(
-    session: Session, urn: str, identity: str, inputs: Properties, state: Properties
+    session: Session, urn: str, resource_id: str, inputs: Properties, state: Properties
 ) -> tuple[str, Properties, Properties]:
     """Id, state and inputs as in the cluster; an empty id if the object no longer exists."""
     if not session.is_reachable:
-        return unreachable(session, urn, identity, inputs, state)
+        return unreachable(session, urn, resource_id, inputs, state)
     wanted = normalize(checkpoint.from_properties(inputs))
     _, old = checkpoint.unpack(state)
     is_import = not wanted.get("kind")
-    namespace, name = naming.parse_id(identity)
+    namespace, name = naming.parse_id(resource_id)
     kind = GVK.of(wanted) if not is_import else GVK.of(old) if old.get("kind") else _kind(urn)
     try:
         live = session.api.get(kind, name, namespace or naming.metadata(wanted).get("namespace"))
     except ApiError as error:
         if error.not_found:
             return ABSENT
-        raise explain.user_error(f"{kind.kind} {identity} cannot be read", error, state) from None
+        raise explain.user_error(f"{kind.kind} {resource_id} cannot be read", error, state) from None
     found = _importable(live) if is_import else zeroes.with_dropped(prune(live, wanted), wanted, old)
     manager = checkpoint.field_manager(state, wanted)
     version = checkpoint.initial_api_version(state, wanted) or kind.api_version
@@ -45,10 +45,10 @@ def read(
     new_inputs = checkpoint.to_properties(found, inputs)
     reasons = [] if is_import else await_ready.unready_reasons(session.api, live)
     if reasons:
-        failure = InitFailedError(identity, f"{kind.kind} {identity} is not ready", reasons, new_state)
+        failure = InitFailedError(resource_id, f"{kind.kind} {resource_id} is not ready", reasons, new_state)
         failure.inputs = new_inputs
         raise failure
-    return identity, new_state, new_inputs
+    return resource_id, new_state, new_inputs
 
 
 def _kind(urn: str) -> GVK:
@@ -70,7 +70,7 @@ def _importable(live: Object) -> Object:
 
 
 def unreachable(
-    session: Session, urn: str, identity: str, inputs: Properties, state: Properties
+    session: Session, urn: str, resource_id: str, inputs: Properties, state: Properties
 ) -> tuple[str, Properties, Properties]:
     """The answer of a read without a cluster, according to the `Provider`'s settings."""
     session.engine.warn(urn, f"the Kubernetes cluster cannot be reached: {session.unreachable}")
@@ -79,7 +79,7 @@ def unreachable(
         return ABSENT
     if session.settings.skip_update_unreachable:
         session.engine.info(urn, "skipUpdateUnreachable is set: keeping the state as it is, which may be out of date")
-        return identity, state, inputs
+        return resource_id, state, inputs
     raise UserError(
         f"the Kubernetes cluster cannot be reached ({session.unreachable}); start it, or if it is gone for good, "
         "run again with PULUMI_K8S_DELETE_UNREACHABLE=true to forget its objects"

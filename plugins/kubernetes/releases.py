@@ -20,14 +20,16 @@ class Releases:
         self._session = session
         self._helm = ReleaseResource(session)
 
-    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, autonaming: Autonaming) -> Properties:
         inputs, failures = self._helm.check(olds, news, seed, urn)
         if failures:
             raise UserError(*(f"{key}: {reason}" for key, reason in failures))
         return inputs
 
-    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:
-        found = self._helm.diff(identity, state, _inputs(state), news, ignored)
+    def diff(
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str]
+    ) -> Difference:
+        found = self._helm.diff(resource_id, state, _inputs(state), news, ignore_changes)
         return Difference(found.details, found.replaces, delete_before_replace=False)
 
     def preview_create(self, urn: str, news: Properties) -> Properties:
@@ -40,31 +42,31 @@ class Releases:
             raise _init_failed(error) from None
 
     def read(
-        self, urn: str, identity: str, inputs: Properties, state: Properties
+        self, urn: str, resource_id: str, inputs: Properties, state: Properties
     ) -> tuple[str, Properties, Properties]:
         if not self._session.is_reachable:
-            return read.unreachable(self._session, urn, identity, inputs, state)
-        found = self._helm.read(identity, inputs, state)
+            return read.unreachable(self._session, urn, resource_id, inputs, state)
+        found = self._helm.read(resource_id, inputs, state)
         if found is None:
             return read.ABSENT
-        identity, inputs, state = found
-        return identity, state, inputs
+        resource_id, inputs, state = found
+        return resource_id, state, inputs
 
     def preview_update(
-        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str]
     ) -> Properties:
-        return self._helm.update(identity, urn, state, news, preview=True)
+        return self._helm.update(resource_id, urn, state, news, preview=True)
 
     def update(
-        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str], timeout: float
     ) -> Properties:
         try:
-            return self._helm.update(identity, urn, state, news, timeout=timeout or None)
+            return self._helm.update(resource_id, urn, state, news, timeout=timeout or None)
         except ReleaseFailedError as error:
             raise _init_failed(error) from None
 
-    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None:
-        self._helm.delete(identity, urn, state, timeout=timeout or None)
+    def delete(self, urn: str, resource_id: str, state: Properties, timeout: float) -> None:
+        self._helm.delete(resource_id, urn, state, timeout=timeout or None)
 
 
 def _inputs(state: Properties) -> Properties:
@@ -74,4 +76,4 @@ def _inputs(state: Properties) -> Properties:
 
 
 def _init_failed(error: ReleaseFailedError) -> InitFailedError:
-    return InitFailedError(error.identity, error.message, error.reasons or [error.message], error.outputs)
+    return InitFailedError(error.resource_id, error.message, error.reasons or [error.message], error.outputs)

@@ -11,36 +11,42 @@ from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import Properties
 
 
-class Resources(Protocol):
+class ResourceOperations(Protocol):
     """The engine's operations, on decoded properties."""
 
-    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties: ...
-    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference: ...
+    def check(
+        self, urn: str, olds: Properties, news: Properties, seed: bytes, autonaming: Autonaming
+    ) -> Properties: ...
+    def diff(
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str]
+    ) -> Difference: ...
     def preview_create(self, urn: str, news: Properties) -> Properties: ...
     def create(self, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]: ...
     def read(
-        self, urn: str, identity: str, inputs: Properties, state: Properties
+        self, urn: str, resource_id: str, inputs: Properties, state: Properties
     ) -> tuple[str, Properties, Properties]: ...
     def preview_update(
-        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str]
     ) -> Properties: ...
     def update(
-        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str], timeout: float
     ) -> Properties: ...
-    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None: ...
+    def delete(self, urn: str, resource_id: str, state: Properties, timeout: float) -> None: ...
 
 
-class Objects:
+class ObjectOperations:
     """Kubernetes objects of any kind."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
-        return check.check(self._session, urn, olds, news, seed, names)
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, autonaming: Autonaming) -> Properties:
+        return check.check(self._session, urn, olds, news, seed, autonaming)
 
-    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:
-        return diff.diff(self._session, urn, state, news, ignored)
+    def diff(
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str]
+    ) -> Difference:
+        return diff.diff(self._session, urn, state, news, ignore_changes)
 
     def preview_create(self, urn: str, news: Properties) -> Properties:
         return create.preview(self._session, urn, news)
@@ -49,19 +55,19 @@ class Objects:
         return create.create(self._session, urn, news, timeout)
 
     def read(
-        self, urn: str, identity: str, inputs: Properties, state: Properties
+        self, urn: str, resource_id: str, inputs: Properties, state: Properties
     ) -> tuple[str, Properties, Properties]:
-        return read.read(self._session, urn, identity, inputs, state)
+        return read.read(self._session, urn, resource_id, inputs, state)
 
     def preview_update(
-        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str]
     ) -> Properties:
-        return update.preview(self._session, urn, state, news, ignored)
+        return update.preview(self._session, urn, state, news, ignore_changes)
 
     def update(
-        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+        self, urn: str, resource_id: str, state: Properties, news: Properties, ignore_changes: list[str], timeout: float
     ) -> Properties:
-        return update.update(self._session, urn, state, news, ignored, timeout)
+        return update.update(self._session, urn, state, news, ignore_changes, timeout)
 
-    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None:
-        delete.delete(self._session, urn, identity, state, timeout)
+    def delete(self, urn: str, resource_id: str, state: Properties, timeout: float) -> None:
+        delete.delete(self._session, urn, resource_id, state, timeout)

@@ -14,7 +14,7 @@ from core.errors import ApiError, UserError
 from plugins.kubernetes import explain, kinds, provider_config
 from plugins.kubernetes.engine import Engine
 from plugins.kubernetes.init_failed import InitFailedError
-from plugins.kubernetes.resources import Objects, Resources
+from plugins.kubernetes.resources import ObjectOperations, ResourceOperations
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.settings import Settings
 from plugins.kubernetes.values import decode, encode
@@ -56,8 +56,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def __init__(self, engine_address: str | None) -> None:
         self.session = Session(Engine(engine_address))
-        self._objects = Objects(self.session)
-        self._releases: Resources | None = None
+        self._objects = ObjectOperations(self.session)
+        self._releases: ResourceOperations | None = None
         self._accepts_secrets = True
 
     # -- about the plugin
@@ -162,25 +162,25 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         resources, news = self._resources(request.urn), decode(request.properties)
         if request.preview:
             return provider_pb2.CreateResponse(properties=self._encode(resources.preview_create(request.urn, news)))
-        identity, state = resources.create(request.urn, news, request.timeout)
-        return provider_pb2.CreateResponse(id=identity, properties=self._encode(state))
+        resource_id, state = resources.create(request.urn, news, request.timeout)
+        return provider_pb2.CreateResponse(id=resource_id, properties=self._encode(state))
 
     @_answer
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
         inputs, state = decode(request.inputs), decode(request.properties)
-        identity, state, inputs = self._resources(request.urn).read(request.urn, request.id, inputs, state)
-        if not identity:
+        resource_id, state, inputs = self._resources(request.urn).read(request.urn, request.id, inputs, state)
+        if not resource_id:
             return provider_pb2.ReadResponse()
-        return provider_pb2.ReadResponse(id=identity, properties=self._encode(state), inputs=self._encode(inputs))
+        return provider_pb2.ReadResponse(id=resource_id, properties=self._encode(state), inputs=self._encode(inputs))
 
     @_answer
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
-        resources, ignored = self._resources(request.urn), list(request.ignoreChanges)
+        resources, ignore_changes = self._resources(request.urn), list(request.ignoreChanges)
         state, news = decode(request.olds), decode(request.news)
         if request.preview:
-            state = resources.preview_update(request.urn, request.id, state, news, ignored)
+            state = resources.preview_update(request.urn, request.id, state, news, ignore_changes)
         else:
-            state = resources.update(request.urn, request.id, state, news, ignored, request.timeout)
+            state = resources.update(request.urn, request.id, state, news, ignore_changes, request.timeout)
         return provider_pb2.UpdateResponse(properties=self._encode(state))
 
     @_answer
@@ -191,7 +191,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     # -- helpers
 
-    def _resources(self, urn: str) -> Resources:
+    def _resources(self, urn: str) -> ResourceOperations:
         if kinds.token(urn) != kinds.HELM_RELEASE:
             return self._objects
         if self._releases is None:
@@ -206,7 +206,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def _partial(self, error: InitFailedError) -> grpc.Status:
         detail = provider_pb2.ErrorResourceInitFailed(
-            id=error.identity,
+            id=error.resource_id,
             properties=self._encode(error.state),
             reasons=error.reasons,
             inputs=self._encode(error.inputs) if error.inputs else None,

@@ -18,29 +18,29 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def update(
-    session: Session, urn: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+    session: Session, urn: str, state: Properties, news: Properties, ignore_changes: list[str], timeout: float
 ) -> Properties:
     """The new state. A refused update leaves the new inputs in the state as not ready, so that the next one retries."""
     obj = normalize(checkpoint.from_properties(news))
     old_inputs, old = checkpoint.unpack(state)
     manager = checkpoint.field_manager(state, obj)
-    identity = naming.object_id(old)
+    resource_id = naming.object_id(old)
     failure: InitFailedError | None = None
     try:
-        live = _write(session, urn, obj, old, manager, ignored, dry_run=False)
+        live = _write(session, urn, obj, old, manager, ignore_changes, dry_run=False)
         live = await_ready.wait_ready(
             session.api, live, timeout=timeout or None, cancelled=session.cancelled, log=session.status(urn)
         )
     except ApiError as error:
-        reason = explain.user_error(f"{obj['kind']} {identity} was not updated", error, news)
+        reason = explain.user_error(f"{obj['kind']} {resource_id} was not updated", error, news)
         present = _read(session, old)
         if present is None:
             raise reason from None
         live = present
-        failure = InitFailedError(identity, str(reason), [str(reason)], {})
+        failure = InitFailedError(resource_id, str(reason), [str(reason)], {})
     except await_ready.AwaitError as error:
         live = error.obj
-        failure = InitFailedError.after(error, identity, {})
+        failure = InitFailedError.after(error, resource_id, {})
     session.status(urn)("")
     new_state = checkpoint.pack(obj, live, news, checkpoint.initial_api_version(state, old_inputs), manager)
     if failure is not None:
@@ -52,7 +52,7 @@ def update(
     return new_state
 
 
-def preview(session: Session, urn: str, state: Properties, news: Properties, ignored: list[str]) -> Properties:
+def preview(session: Session, urn: str, state: Properties, news: Properties, ignore_changes: list[str]) -> Properties:
     """The object as the server's dry run would update it, if that is possible."""
     obj = normalize(checkpoint.from_properties(news))
     if has_unknown(obj) or not session.knows(GVK.of(obj)):
@@ -60,7 +60,7 @@ def preview(session: Session, urn: str, state: Properties, news: Properties, ign
     old_inputs, old = checkpoint.unpack(state)
     manager = checkpoint.field_manager(state, obj)
     try:
-        live = _write(session, urn, obj, old, manager, ignored, dry_run=True)
+        live = _write(session, urn, obj, old, manager, ignore_changes, dry_run=True)
     except ApiError as error:
         if error.status == 403:
             return news
@@ -69,7 +69,7 @@ def preview(session: Session, urn: str, state: Properties, news: Properties, ign
 
 
 def _write(
-    session: Session, urn: str, obj: Object, old: Object, manager: str, ignored: list[str], *, dry_run: bool
+    session: Session, urn: str, obj: Object, old: Object, manager: str, ignore_changes: list[str], *, dry_run: bool
 ) -> Object:
     api = session.api
     name, namespace = old["metadata"]["name"], old["metadata"].get("namespace")
@@ -85,7 +85,7 @@ def _write(
         return written
     if not dry_run and not kinds.is_patch(kinds.token(urn), obj):
         live = field_managers.hand_over(api, live, manager)
-    field_managers.respect_ignored(obj, live, manager, ignored)
+    field_managers.respect_ignored(obj, live, manager, ignore_changes)
     forced = object_annotations.is_true(obj, object_annotations.PATCH_FORCE) or session.settings.enable_patch_force
     force = forced or field_managers.must_force(obj, live, preview=dry_run)
     return api.apply(obj, manager=manager, force=force, dry_run=dry_run)

@@ -29,9 +29,9 @@ class File:
     """An asset or an archive: no rule reads what is in it."""
 
 
-def plain(fields: Mapping[str, Any]) -> Any:
+def to_plain(fields: Mapping[str, Any]) -> Any:
     """The fields of a protobuf Struct, with secrets as their values and UNKNOWN for what only the update knows."""
-    found = {key: _plain(value) for key, value in fields.items()}
+    found = {key: _to_plain(value) for key, value in fields.items()}
     if _SIGNATURE_KEY not in found:
         return found
     if found[_SIGNATURE_KEY] == _SECRET_SIGNATURE:
@@ -41,14 +41,14 @@ def plain(fields: Mapping[str, Any]) -> Any:
     raise ValueError("a property of an unknown kind")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """The same of one protobuf Value."""
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         text = value.string_value
         return UNKNOWN if text in _UNKNOWN_VALUES else text
     if kind == "struct_value":
-        return plain(value.struct_value.fields)
+        return to_plain(value.struct_value.fields)
     if kind == "list_value":
-        return [_plain(each) for each in value.list_value.values]
+        return [_to_plain(each) for each in value.list_value.values]
     return None if kind == "null_value" else getattr(value, kind)

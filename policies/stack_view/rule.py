@@ -48,7 +48,7 @@ Config = Mapping[str, Any]
 Each = Callable[[Resource, View, Config], Iterable[Finding]]
 Whole = Callable[[View, Config], Iterable[tuple[Resource | None, Finding]]]
 
-MOST_NAMED = 5
+MAX_NAMED_FINDINGS = 5
 """Findings that are named if there are more."""
 
 
@@ -92,7 +92,7 @@ class Rule:
     """Whether it judges only a stack that can be read: whose outputs are not newer than these rules, and of which the
     engine shows every resource. `facts-version` and `resources-shown` refuse other stacks."""
 
-    def judge(self, view: View, given: Config) -> list[tuple[str, str]]:
+    def evaluate(self, view: View, given: Config) -> list[tuple[str, str]]:
         """What it reports on a stack under a configuration: messages, each with the URN of its resource."""
         if self.needs_view and not _is_readable(view):
             return []
@@ -109,13 +109,11 @@ def reported(view: View, found: list[tuple[Resource | None, Finding]]) -> Iterat
     """Each finding of a resource, or the largest and the number of the others; then those of the stack."""
     single = [(resource, finding) for resource, finding in found if resource]
     single.sort(key=lambda one: (-one[1].size, one[0].who))
-    is_long = len(single) > MOST_NAMED + 1
-    for resource, finding in single[:MOST_NAMED] if is_long else single:
+    is_long = len(single) > MAX_NAMED_FINDINGS + 1
+    for resource, finding in single[:MAX_NAMED_FINDINGS] if is_long else single:
         yield f"{resource.who}: {finding.problem}; {finding.remedy}", resource.urn
     if is_long:
-        yield (
-            f"and {len(single) - MOST_NAMED} more; repair the same in all, of which {MOST_NAMED} are named here",
-            view.urn,
-        )
+        others = len(single) - MAX_NAMED_FINDINGS
+        yield f"and {others} more; repair the same in all, of which {MAX_NAMED_FINDINGS} are named here", view.urn
     for finding in (finding for resource, finding in found if resource is None):
         yield f"{finding.problem}; {finding.remedy}", view.urn

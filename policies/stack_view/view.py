@@ -11,7 +11,7 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, Unknown, dotted, of, unknown
 
-from stack_view.properties import plain
+from stack_view.properties import to_plain
 
 _STACK = "pulumi:pulumi:Stack"
 _CLUSTER = "tensorplane:index:Cluster"
@@ -128,7 +128,7 @@ def _resource(message: Any) -> Resource:
     body: Mapping[str, Any] = {}
     manifest, error = None, None
     try:
-        body = plain(message.properties.fields)
+        body = to_plain(message.properties.fields)
         manifest = of(message.type, body) if message.type.startswith(_KUBERNETES) else None
     except UncountableError as reason:
         error = reason
@@ -145,7 +145,7 @@ def _is_hidden(message: Any) -> bool:
     if message.properties.fields or not message.HasField("provider"):
         return False
     # Every Kubernetes object has a kind.
-    return message.type.startswith(_KUBERNETES) or UNKNOWN in plain(message.provider.properties.fields).values()
+    return message.type.startswith(_KUBERNETES) or UNKNOWN in to_plain(message.provider.properties.fields).values()
 
 
 def at(owner: Mapping[str, Any], *keys: str) -> Any:

@@ -63,7 +63,7 @@ def reports(rule: Any, resources: list[Any], config: Mapping[str, Any]) -> list[
     """What a rule reports on the resources."""
     from stack_view.view import View  # type: ignore[import-not-found]  # `mutate` changes it from call to call
 
-    return [message for message, _ in rule.judge(View.of_messages(resources), as_engine(config))]
+    return [message for message, _ in rule.evaluate(View.of_messages(resources), as_engine(config))]
 
 
 def main() -> None:

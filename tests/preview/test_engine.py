@@ -195,7 +195,7 @@ def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Pr
         container = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "2"}}}
         k8s.core.v1.Pod("greedy", metadata={"name": "x"}, spec={"containers": [container]}, opts=inside)
     """)
-    assert found.refused
+    assert found.violates_policy
     (quota,) = [verdict for verdict in found.policy_results if verdict.policy == "gpu-quota"]
     assert "greedy (Pod): 2" in quota.messages[0]
 
@@ -245,7 +245,7 @@ TRICKS = """
 
 def test_the_quota_cannot_be_walked_around(previewed: Previewed) -> None:
     found = previewed(TRICKS)
-    assert found.refused
+    assert found.violates_policy
     told = "\n".join(message for verdict in found.policy_results for message in verdict.messages)
     assert "request 16 GPUs; the quota is 0. web (Deployment): 10, volcano (Job): 4, greedy (Pod): 2." in told
     assert "ray (RayCluster): `spec.headGroupSpec.template` is not known before the update" in told

@@ -85,7 +85,7 @@ def test_every_trick_is_counted_or_refused(previewed: Previewed) -> None:
     tricks = hidden.tricks()
     found = previewed(_program(tricks))
     assert found.errors == ()
-    assert found.refused
+    assert found.violates_policy
     (quota,) = [verdict for verdict in found.policy_results if verdict.policy == "gpu-quota"]
     told = "\n".join(quota.messages)
     (requested,) = re.findall(r"request (\d+) GPUs; the quota is 0", told)

@@ -36,13 +36,13 @@ class Failed(Exception):
         super().__init__(error.details())
         self.message: str = error.details()
         self.state: Properties | None = None
-        self.identity = ""
+        self.resource_id = ""
         self.reasons: list[str] = []
         for key, value in error.trailing_metadata() or ():
             if key == "grpc-status-details-bin":
                 detail = provider_pb2.ErrorResourceInitFailed()
                 status_pb2.Status.FromString(value).details[0].Unpack(detail)
-                self.state, self.identity = decode(detail.properties), detail.id
+                self.state, self.resource_id = decode(detail.properties), detail.id
                 self.reasons = list(detail.reasons)
 
 
@@ -111,16 +111,16 @@ class Driver:
         return decode(self._call(self.stub.Update, request).properties)
 
     def read(
-        self, token: str, identity: str, inputs: Properties | None = None, state: Properties | None = None
+        self, token: str, resource_id: str, inputs: Properties | None = None, state: Properties | None = None
     ) -> tuple[str, Properties, Properties]:
         request = provider_pb2.ReadRequest(
-            urn=urn(token), id=identity, inputs=encode(inputs or {}), properties=encode(state or {})
+            urn=urn(token), id=resource_id, inputs=encode(inputs or {}), properties=encode(state or {})
         )
         response = self._call(self.stub.Read, request)
         return response.id, decode(response.properties), decode(response.inputs)
 
-    def delete(self, token: str, identity: str, state: Properties, *, timeout: float = 0) -> None:
-        request = provider_pb2.DeleteRequest(urn=urn(token), id=identity, properties=encode(state), timeout=timeout)
+    def delete(self, token: str, resource_id: str, state: Properties, *, timeout: float = 0) -> None:
+        request = provider_pb2.DeleteRequest(urn=urn(token), id=resource_id, properties=encode(state), timeout=timeout)
         self._call(self.stub.Delete, request)
 
     def cancel(self) -> None:

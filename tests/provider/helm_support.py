@@ -52,8 +52,8 @@ class Release:
 
     def preview(self, **given: Any) -> Properties:
         """The outputs of a preview of its creation."""
-        identity, outputs = self.helm.create(URN, self.inputs(**given), preview=True)
-        assert identity == ""
+        resource_id, outputs = self.helm.create(URN, self.inputs(**given), preview=True)
+        assert resource_id == ""
         return outputs
 
     def update(self, outputs: Properties, **given: Any) -> Properties:

@@ -172,9 +172,9 @@ EMPTY: Properties = {
 
 def test_empty_values_are_no_change_once_the_cluster_was_read(provider: Driver, namespace: str) -> None:
     """`pulumi up --refresh` of an unchanged program must not run a Job again."""
-    inputs, identity, state = live_job(provider, namespace, **EMPTY)
+    inputs, resource_id, state = live_job(provider, namespace, **EMPTY)
     assert kinds(provider.diff(token(JOB), state, inputs)) == {}
-    _, refreshed, found = provider.read(token(JOB), identity, inputs, state)
+    _, refreshed, found = provider.read(token(JOB), resource_id, inputs, state)
     assert found["spec"]["template"]["spec"]["hostNetwork"] is False
     assert kinds(provider.diff(token(JOB), refreshed, provider.check(token(JOB), inputs, found))) == {}
 
@@ -204,8 +204,8 @@ def test_an_empty_value_that_the_server_stores_is_a_change(
 
 
 def test_an_empty_value_instead_of_another_is_a_change(provider: Driver, namespace: str) -> None:
-    inputs, identity, state = live_job(provider, namespace, hostNetwork=True, nodeSelector={"a": "b"})
-    _, refreshed, _ = provider.read(token(JOB), identity, inputs, state)
+    inputs, resource_id, state = live_job(provider, namespace, hostNetwork=True, nodeSelector={"a": "b"})
+    _, refreshed, _ = provider.read(token(JOB), resource_id, inputs, state)
     for known in (state, refreshed):
         news = changed(inputs, "spec.template.spec.hostNetwork", False)
         news["spec"]["template"]["spec"]["nodeSelector"] = {}
@@ -220,10 +220,10 @@ def test_drift_to_nothing_is_found_though_nothing_was_given(provider: Driver, ap
     inputs = copy.deepcopy(DEPLOYMENT)
     inputs["metadata"] = {"name": "x", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}}
     inputs["spec"]["template"]["spec"] = {**POD_SPEC, "automountServiceAccountToken": False}
-    identity, state = provider.create(token(DEPLOYMENT), inputs)
+    resource_id, state = provider.create(token(DEPLOYMENT), inputs)
     removed = {"spec": {"template": {"spec": {"automountServiceAccountToken": None}}}}
     api.patch(GVK("apps", "v1", "Deployment"), "x", namespace, removed, manager="someone")
-    _, refreshed, found = provider.read(token(DEPLOYMENT), identity, inputs, state)
+    _, refreshed, found = provider.read(token(DEPLOYMENT), resource_id, inputs, state)
     assert "automountServiceAccountToken" not in found["spec"]["template"]["spec"]
     assert kinds(provider.diff(token(DEPLOYMENT), refreshed, inputs)) == {
         "spec.template.spec.automountServiceAccountToken": "ADD"

@@ -89,10 +89,10 @@ def test_killed_install_is_taken_up_by_the_next_run(release: Release, kubeconfig
 
 
 def test_killed_upgrade_is_taken_up_by_the_next_run(release: Release, kubeconfig: dict[str, Any]) -> None:
-    identity, outputs = release.create()
+    resource_id, outputs = release.create()
     never = release.never_ready()
     given = release.inputs(values={"size": 8}, timeout=3600)
-    kill_half_way(release, kubeconfig, "update", identity, URN, plain(outputs), given)
+    kill_half_way(release, kubeconfig, "update", resource_id, URN, plain(outputs), given)
     never.unlink()
     outputs = release.update(outputs, values={"size": 9})
     assert outputs["status"]["status"] == "deployed"

@@ -30,8 +30,8 @@ ASSET = {"4dabf18193072939515e22adb298388d": "c44067f5952c0a294b673a41bacd8c17"}
 def test_life_of_a_release(release: Release) -> None:
     helm, namespace = release.helm, release.namespace
     first = release.inputs(values={"greeting": "hi", "count": 1.5, "none": None, "list": [1, {"a": True}]})
-    identity, outputs = helm.create(URN, first)
-    assert identity == f"{namespace}/web"
+    resource_id, outputs = helm.create(URN, first)
+    assert resource_id == f"{namespace}/web"
     assert release.settings() == {"greeting": "hi", "size": "1"}
     assert outputs["status"] == {
         "appVersion": "7",
@@ -45,10 +45,10 @@ def test_life_of_a_release(release: Release) -> None:
     assert outputs["resourceNames"] == {"ConfigMap/v1": ["web-settings"]}
     assert outputs["__inputs"] == Secret(first)
     assert values.decode(values.encode(outputs)) == outputs, "the state survives the engine's wire format"
-    assert not helm.diff(identity, outputs, first, first).has_changes
+    assert not helm.diff(resource_id, outputs, first, first).has_changes
 
     second = release.inputs(values={"size": 2})
-    difference = helm.diff(identity, outputs, first, second)
+    difference = helm.diff(resource_id, outputs, first, second)
     assert difference.details == {
         "values.count": "DELETE",
         "values.greeting": "DELETE",
@@ -57,13 +57,13 @@ def test_life_of_a_release(release: Release) -> None:
     }
     assert difference.changed == ["values"]
     assert difference.replaces == []
-    outputs = helm.update(identity, URN, outputs, second)
+    outputs = helm.update(resource_id, URN, outputs, second)
     assert outputs["status"]["revision"] == 2
     assert release.settings() == {"greeting": "hello", "size": "2"}
 
-    helm.delete(identity, URN, outputs)
-    assert helm.read(identity, second, outputs) is None
-    helm.delete(identity, URN, outputs)  # already gone is a success
+    helm.delete(resource_id, URN, outputs)
+    assert helm.read(resource_id, second, outputs) is None
+    helm.delete(resource_id, URN, outputs)  # already gone is a success
 
 
 @pytest.mark.nightly("the life of a release removes a value, too")
@@ -95,9 +95,9 @@ def test_missing_chart_is_a_check_failure(helm: ReleaseResource, chart_name: str
 def test_changed_chart_folder_is_an_update(release: Release) -> None:
     """CHANGELOG 4.3.0: "Detect changes to local charts"."""
     first = release.inputs()
-    identity, outputs = release.create()
+    resource_id, outputs = release.create()
     release.template("{apiVersion: v1, kind: ConfigMap, metadata: {name: more}}", "more")
-    assert release.helm.diff(identity, outputs, first, release.inputs()).details == {"checksum": "UPDATE"}
+    assert release.helm.diff(resource_id, outputs, first, release.inputs()).details == {"checksum": "UPDATE"}
     assert release.update(outputs)["resourceNames"] == {"ConfigMap/v1": ["more", "web-settings"]}
 
 
@@ -115,9 +115,9 @@ def test_preview_changes_nothing_and_leaves_the_outputs_open(release: Release) -
     assert outputs["resourceNames"] is UNKNOWN
     given = release.inputs()
     assert release.helm.read(f"{release.namespace}/web", given, given) is None
-    identity, outputs = release.create()
+    resource_id, outputs = release.create()
     changed = release.inputs(values={"size": 3})
-    assert release.helm.update(identity, URN, outputs, changed, preview=True)["status"] is UNKNOWN
+    assert release.helm.update(resource_id, URN, outputs, changed, preview=True)["status"] is UNKNOWN
     assert release.read(outputs)["status"]["revision"] == 1
 
 
@@ -172,19 +172,19 @@ def test_secrets_stay_secret_in_state_and_messages(release: Release) -> None:
 
 def test_refresh_finds_drift_and_the_next_update_rights_it(release: Release) -> None:
     given = release.inputs(values={"greeting": "hi"})
-    identity, outputs = release.create(values={"greeting": "hi"})
+    resource_id, outputs = release.create(values={"greeting": "hi"})
     release.update(outputs, values={"greeting": "changed by somebody"})
     refreshed = release.read(outputs, values={"greeting": "hi"})
     assert plain(refreshed["values"]) == {"greeting": "changed by somebody"}
-    assert release.helm.diff(identity, refreshed, given, given).details == {"values.greeting": "UPDATE"}
+    assert release.helm.diff(resource_id, refreshed, given, given).details == {"values.greeting": "UPDATE"}
     release.update(refreshed, values={"greeting": "hi"})
     assert release.settings()["greeting"] == "hi"
 
 
 @pytest.mark.nightly("three helm operations for a rare case")
 def test_release_removed_by_somebody_is_made_again(release: Release) -> None:
-    identity, outputs = release.create()
-    release.helm.delete(identity, URN, outputs)
+    resource_id, outputs = release.create()
+    release.helm.delete(resource_id, URN, outputs)
     assert release.update(outputs)["status"]["status"] == "deployed"
     assert release.settings()
 
@@ -193,8 +193,8 @@ def test_import_reads_the_release_by_its_id(release: Release) -> None:
     release.create(values={"size": 4})
     found = release.helm.read(f"{release.namespace}/web", {}, {})
     assert found is not None
-    identity, imported, state = found
-    assert identity == f"{release.namespace}/web"
+    resource_id, imported, state = found
+    assert resource_id == f"{release.namespace}/web"
     assert (imported["chart"], imported["version"], imported["values"]) == ("tiny", "0.1.0", {"size": 4})
     assert state["status"]["status"] == "deployed"
 
@@ -210,10 +210,10 @@ def test_release_of_somebody_else_is_not_touched(release: Release) -> None:
 @pytest.mark.nightly("told by the charts of every `make up`")
 def test_create_namespace(release: Release) -> None:
     made = f"{release.namespace}-made"
-    identity, outputs = release.create(namespace=made, createNamespace=True)
+    resource_id, outputs = release.create(namespace=made, createNamespace=True)
     try:
         assert release.settings(made)
-        release.helm.delete(identity, URN, outputs)
+        release.helm.delete(resource_id, URN, outputs)
     finally:
         release.api.delete(GVK("", "v1", "Namespace"), made)
 

@@ -32,7 +32,7 @@ class ByPod(Strategy, family=True):
         ports = {TENSORFLOW: TENSORFLOW_PORT}
         return [
             Role("chief", 1, resources, ports),
-            Role("worker", 3, resources, ports, restart="pod", decides=False),
+            Role("worker", 3, resources, ports, restart="pod", required_for_success=False),
         ]
 
 

@@ -21,8 +21,8 @@ CM = GVK("", "v1", "ConfigMap")
 
 def test_create_update_read_delete(provider: Driver, api: Objects, namespace: str) -> None:
     inputs = provider.check(CONFIG_MAP, config_map(namespace, {"a": "1"}))
-    identity, state = provider.create(CONFIG_MAP, inputs)
-    assert identity == f"{namespace}/settings"
+    resource_id, state = provider.create(CONFIG_MAP, inputs)
+    assert resource_id == f"{namespace}/settings"
     assert state["data"] == {"a": "1"}
     assert state["metadata"]["uid"]
     assert state["__inputs"] == inputs
@@ -35,17 +35,17 @@ def test_create_update_read_delete(provider: Driver, api: Objects, namespace: st
     state = provider.update(CONFIG_MAP, state, news)
     assert api.get(CM, "settings", namespace)["data"] == {"b": "3"}, "a removed input is removed from the object"
 
-    assert provider.read(CONFIG_MAP, identity, news, state) == (identity, state, news)
-    provider.delete(CONFIG_MAP, identity, state)
-    assert provider.read(CONFIG_MAP, identity, news, state) == ("", {}, {}), "gone: an empty id"
-    provider.delete(CONFIG_MAP, identity, state)  # a success, as for pulumi-kubernetes
+    assert provider.read(CONFIG_MAP, resource_id, news, state) == (resource_id, state, news)
+    provider.delete(CONFIG_MAP, resource_id, state)
+    assert provider.read(CONFIG_MAP, resource_id, news, state) == ("", {}, {}), "gone: an empty id"
+    provider.delete(CONFIG_MAP, resource_id, state)  # a success, as for pulumi-kubernetes
 
 
 def test_a_refresh_shows_drift_in_the_inputs(provider: Driver, api: Objects, namespace: str) -> None:
     inputs = config_map(namespace, {"a": "1"})
-    identity, state = provider.create(CONFIG_MAP, inputs)
+    resource_id, state = provider.create(CONFIG_MAP, inputs)
     api.patch(CM, "settings", namespace, {"data": {"a": "drifted", "new": "x"}}, manager="someone")
-    _, state, read = provider.read(CONFIG_MAP, identity, inputs, state)
+    _, state, read = provider.read(CONFIG_MAP, resource_id, inputs, state)
     assert read["data"] == {"a": "drifted"}, "only what the program says is compared"
     difference = provider.diff(CONFIG_MAP, state, inputs)
     assert set(difference.detailedDiff) == {"data.a"}
@@ -53,8 +53,8 @@ def test_a_refresh_shows_drift_in_the_inputs(provider: Driver, api: Objects, nam
 
 def test_a_read_keeps_the_version_that_the_object_was_created_with(provider: Driver, namespace: str) -> None:
     inputs = config_map(namespace, {"a": "1"})
-    identity, state = provider.create(CONFIG_MAP, inputs)
-    _, state, _ = provider.read(CONFIG_MAP, identity, inputs, {**state, "__initialApiVersion": "v1beta1"})
+    resource_id, state = provider.create(CONFIG_MAP, inputs)
+    _, state, _ = provider.read(CONFIG_MAP, resource_id, inputs, {**state, "__initialApiVersion": "v1beta1"})
     assert state["__initialApiVersion"] == "v1beta1"
 
 
@@ -90,8 +90,8 @@ def test_import_by_id_gives_inputs_without_what_the_server_fills_in(
     provider: Driver, api: Objects, namespace: str
 ) -> None:
     api.create(config_map(namespace, {"a": "1"}, labels={"app": "x"}), manager="someone")
-    identity, state, inputs = provider.read(CONFIG_MAP, f"{namespace}/settings")
-    assert identity == f"{namespace}/settings"
+    resource_id, state, inputs = provider.read(CONFIG_MAP, f"{namespace}/settings")
+    assert resource_id == f"{namespace}/settings"
     assert inputs == config_map(namespace, {"a": "1"}, labels={"app": "x"})
     assert provider.diff(CONFIG_MAP, state, inputs).changes == 1, "DIFF_NONE"
 
@@ -165,11 +165,11 @@ def test_deletion_propagation_follows_the_annotation(provider: Driver, api: Obje
     for policy, survives in (("orphan", True), ("", False)):
         annotations = {"pulumi.com/deletionPropagationPolicy": policy} if policy else {}
         name = f"owner-{policy or 'default'}"
-        identity, state = provider.create(CONFIG_MAP, config_map(namespace, {}, name, annotations=annotations))
+        resource_id, state = provider.create(CONFIG_MAP, config_map(namespace, {}, name, annotations=annotations))
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": state["metadata"]["uid"]}
         owner["blockOwnerDeletion"] = True
         api.create(config_map(namespace, {}, f"{name}-child", ownerReferences=[owner]), manager="tests")
-        provider.delete(CONFIG_MAP, identity, state)
+        provider.delete(CONFIG_MAP, resource_id, state)
         with pytest.raises(ApiError, match="not found"):
             api.get(CM, name, namespace)
         if survives:
@@ -184,7 +184,7 @@ def test_a_patch_resource_manages_its_fields_only(provider: Driver, api: Objects
     token = "kubernetes:core/v1:ConfigMapPatch"
     api.create(config_map(namespace, {"mine": "yes"}), manager="someone")
     inputs = provider.check(token, config_map(namespace, {"added": "1"}))
-    identity, state = provider.create(token, inputs)
+    resource_id, state = provider.create(token, inputs)
     assert api.get(CM, "settings", namespace)["data"] == {"mine": "yes", "added": "1"}
-    provider.delete(token, identity, state)
+    provider.delete(token, resource_id, state)
     assert api.get(CM, "settings", namespace)["data"] == {"mine": "yes"}

@@ -128,22 +128,22 @@ def stopped(kubeconfig: dict[str, Any]) -> dict[str, Any]:
 def test_a_stopped_cluster_is_one_line_that_says_what_to_do(stopped: dict[str, Any]) -> None:
     """Source: Read and Delete on clusterUnreachable; the environment variable is the official plugin's."""
     inputs = config_map("default", {"a": "1"})
-    state, identity = {**inputs, "__inputs": inputs}, "default/settings"
+    state, resource_id = {**inputs, "__inputs": inputs}, "default/settings"
     with configured(stopped) as provider:
         for operation in (
             lambda: provider.create(CONFIG_MAP, inputs),
-            lambda: provider.read(CONFIG_MAP, identity, inputs, inputs),
-            lambda: provider.delete(CONFIG_MAP, identity, state),
+            lambda: provider.read(CONFIG_MAP, resource_id, inputs, inputs),
+            lambda: provider.delete(CONFIG_MAP, resource_id, state),
         ):
             with pytest.raises(Failed) as failure:
                 operation()
             assert NOWHERE in failure.value.message
             assert len(failure.value.message.splitlines()) == 1
     with configured(stopped, deleteUnreachable="true") as provider:
-        assert provider.read(CONFIG_MAP, identity, inputs, inputs)[0] == ""
-        provider.delete(CONFIG_MAP, identity, state)
+        assert provider.read(CONFIG_MAP, resource_id, inputs, inputs)[0] == ""
+        provider.delete(CONFIG_MAP, resource_id, state)
     with configured(stopped, skipUpdateUnreachable="true") as provider:
-        assert provider.read(CONFIG_MAP, identity, inputs, inputs) == (identity, inputs, inputs)
+        assert provider.read(CONFIG_MAP, resource_id, inputs, inputs) == (resource_id, inputs, inputs)
 
 
 def test_what_exists_is_skipped_without_a_cluster_and_what_is_new_is_not_made(

@@ -38,10 +38,10 @@ def visible(value: object) -> str:
 
 def test_the_contents_of_a_secret_are_always_secret(provider: Driver, namespace: str) -> None:
     inputs = provider.check(SECRET, secret(namespace))
-    identity, state = provider.create(SECRET, inputs)
+    resource_id, state = provider.create(SECRET, inputs)
     preview = provider.preview(SECRET, {**inputs, "metadata": {"name": "y", "namespace": namespace}})
-    _, read, read_inputs = provider.read(SECRET, identity, inputs, state)
-    _, imported, imported_inputs = provider.read(SECRET, identity)
+    _, read, read_inputs = provider.read(SECRET, resource_id, inputs, state)
+    _, imported, imported_inputs = provider.read(SECRET, resource_id)
     for seen in (inputs, state, preview, read, read_inputs, imported, imported_inputs):
         assert seen["data"].value == {"password": ENCODED}
         assert PASSWORD not in visible(seen)
@@ -53,8 +53,8 @@ def test_a_secret_input_is_secret_in_the_state_at_the_same_place(provider: Drive
     metadata = {"name": "x", "namespace": namespace, "annotations": {"token": Secret(PASSWORD), "plain": "seen"}}
     inputs = {**config_map(namespace), "metadata": metadata, "data": Secret({"a": PASSWORD})}
     checked = provider.check(CONFIG_MAP, inputs)
-    identity, state = provider.create(CONFIG_MAP, checked)
-    _, read, read_inputs = provider.read(CONFIG_MAP, identity, checked, state)
+    resource_id, state = provider.create(CONFIG_MAP, checked)
+    _, read, read_inputs = provider.read(CONFIG_MAP, resource_id, checked, state)
     for seen in (checked, state, state["__inputs"], read, read_inputs):
         assert seen["metadata"]["annotations"]["token"] == Secret(PASSWORD)
         assert seen["metadata"]["annotations"]["plain"] == "seen"

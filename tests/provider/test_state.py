@@ -94,10 +94,10 @@ def test_schema_extensions_of_crds_are_spelled_with_underscores(provider: Driver
     """Source: dashToUnderscoreMap in provider.go: the SDKs' names have no dashes."""
     inputs = inputs_of(recorded("crd"))
     token = NAMES["crd"]
-    identity, state = provider.create(token, inputs)
+    resource_id, state = provider.create(token, inputs)
     try:
         schema = state["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         assert schema["x_kubernetes_preserve_unknown_fields"] is True
         assert not provider.diff(token, state, inputs).detailedDiff
     finally:
-        provider.delete(token, identity, state)
+        provider.delete(token, resource_id, state)

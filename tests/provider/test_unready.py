@@ -26,7 +26,7 @@ def test_an_object_that_is_not_ready_in_time_is_kept_in_the_state(
     said = len(provider.engine.said)
     with pytest.raises(Failed) as failure:
         provider.create(POD, never_ready(namespace), timeout=0.1)
-    assert failure.value.identity == f"{namespace}/never"
+    assert failure.value.resource_id == f"{namespace}/never"
     assert failure.value.state is not None
     assert (
         failure.value.state["metadata"]["uid"] == api.get(GVK("", "v1", "Pod"), "never", namespace)["metadata"]["uid"]
@@ -37,17 +37,17 @@ def test_an_object_that_is_not_ready_in_time_is_kept_in_the_state(
     assert any("Pod" in text for text in status), "the progress column says what is waited for"
     assert status[-1] == "", "and is cleared in the end"
 
-    identity, state = failure.value.identity, failure.value.state
+    resource_id, state = failure.value.resource_id, failure.value.state
     with pytest.raises(Failed, match="not ready") as failure:
-        provider.read(POD, identity, never_ready(namespace), state)
+        provider.read(POD, resource_id, never_ready(namespace), state)
     assert failure.value.state is not None, "a refresh says that it is still not ready"
-    provider.delete(POD, identity, state)
+    provider.delete(POD, resource_id, state)
 
 
 def test_skip_await_returns_at_once(provider: Driver, namespace: str) -> None:
     annotations = {"pulumi.com/skipAwait": "true"}
-    identity, state = provider.create(POD, never_ready(namespace, **annotations))
-    assert provider.read(POD, identity, never_ready(namespace, **annotations), state)[0] == identity
+    resource_id, state = provider.create(POD, never_ready(namespace, **annotations))
+    assert provider.read(POD, resource_id, never_ready(namespace, **annotations), state)[0] == resource_id
 
 
 def test_cancel_ends_all_waits_and_the_retries_of_a_create(kubeconfig: dict[str, Any], namespace: str) -> None:
@@ -71,6 +71,6 @@ def test_a_namespace_that_comes_later_is_waited_for(kubeconfig: dict[str, Any], 
     made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": later}}
     with configured(kubeconfig) as provider:
         provider.engine.on_log = lambda text: api.create(made, manager="tests") if text.startswith("Retry #1") else ""
-        identity, _ = provider.create(CONFIG_MAP, config_map(later))
-    assert identity == f"{later}/settings"
+        resource_id, _ = provider.create(CONFIG_MAP, config_map(later))
+    assert resource_id == f"{later}/settings"
     api.delete(GVK.of(made), later)

@@ -167,7 +167,10 @@ class Jobs:
         }
         made = job_set.spec(
             name,
-            [Role(pods.role, pods.count, pods.resources, decides=bool(pods.resources.gpus)) for pods in pod_sets],
+            [
+                Role(pods.role, pods.count, pods.resources, required_for_success=bool(pods.resources.gpus))
+                for pods in pod_sets
+            ],
             template,
             max_restarts=0,
         )

@@ -35,9 +35,9 @@ def main(address: str, account: str, pod: str, reconcile_timeout: str) -> None:
             if line == "hang\n":
                 threading.Event().wait()
             if line == "read\n":
-                leader.server.send("POST", f"reads/{pod}", {})
+                leader.api.send("POST", f"reads/{pod}", {})
                 sys.stdin.readline()
-            leader.server.send("POST", f"acts/{pod}", {})
+            leader.api.send("POST", f"acts/{pod}", {})
     # Nobody tells it more: it lives until it is stopped.
     threading.Event().wait()
 

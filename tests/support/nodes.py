@@ -95,9 +95,9 @@ class RealNode:
     def cut(self, direction: Direction = "both") -> None:
         """Drops every packet of its link, connections that are open included; `in`: those to the node."""
         if direction in ("in", "both"):
-            run(*self.network(), "nft", "-f", "-", stdin=_CUT.format(table=self._node.part, device=UPLINK))
+            run(*self.network(), "nft", "-f", "-", stdin=_CUT.format(table=self._node.process_name, device=UPLINK))
         if direction in ("out", "both"):
-            text = _CUT.format(table=self._node.part, device=self._node.part)
+            text = _CUT.format(table=self._node.process_name, device=self._node.process_name)
             run(*RealNode(self._node.instance, 1).network(), "nft", "-f", "-", stdin=text)
 
     def mend(self) -> None:
@@ -105,7 +105,7 @@ class RealNode:
         own = [self.network()] if processes.find_node(self._node) else []
         for network in (*own, RealNode(self._node.instance, 1).network()):
             # Deleting what is absent would be an error.
-            once = f"add table netdev {self._node.part}\ndelete table netdev {self._node.part}\n"
+            once = f"add table netdev {self._node.process_name}\ndelete table netdev {self._node.process_name}\n"
             run(*network, "nft", "-f", "-", stdin=once)
 
     def kill(self, program: Program | None = None, *, stays_dead: bool = False) -> None:
@@ -123,7 +123,7 @@ class RealNode:
         # What loses its power closes no connection.
         self.cut()
         if stays_dead:
-            self._above().stop(self._node.part)
+            self._above().stop(self._node.process_name)
         else:
             os.kill(self._alive().pid, signal.SIGKILL)
         eventually(lambda: not former & self.pids)
@@ -134,7 +134,7 @@ class RealNode:
         if program:
             self._supervised().start([program])
         else:
-            self._above().start([self._node.part])
+            self._above().start([self._node.process_name])
 
     def until(self, kube: Kube, *, ready: bool) -> None:
         """Waits until the control plane takes it as ready, and places pods on it, or as lost."""

@@ -101,7 +101,7 @@ class Api:
         status, answer = self.answers.get(path, (404, {"error": "Servable not found"}))
         return status, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 
-    def service(
+    def request_service(
         self, namespace: str, name: str, port: int, path: str, body: Any = None, *, seconds: float
     ) -> tuple[int, Any]:
         """What a team's server answers."""

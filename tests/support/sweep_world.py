@@ -118,7 +118,7 @@ def finish(spec: SweepSpec, folder: Path, timing: int, kill_chance: float) -> tu
         journal = Journal(folder / "study.journal")
         try:
             study = Study(journal.storage, spec.name, spec.search)
-            controller = Controller(spec, study, world, between=maybe_kill)
+            controller = Controller(spec, study, world, before_action=maybe_kill)
             while not (results := controller.results(trials := controller.observe()))["finished"]:
                 controller.reconcile(trials)
                 world.pass_time()

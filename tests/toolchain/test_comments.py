@@ -14,7 +14,7 @@ import yaml
 
 from cli.commands.preview import render
 from cli.commands.preview.report import Change, PolicyResult, Property, Report
-from cli.commands.preview.section import CUT
+from cli.commands.preview.section import SEPARATOR
 from core.paths import PROJECT
 from driver.update.data_at_risk import Risk
 from tests.support import forges
@@ -36,7 +36,7 @@ def _report(stack: str, resources: int, text: str = "a" * 40, *, loses: bool = F
     """A report with this many resources that differ."""
     properties = (Property(f"spec.{index}", text, "b", replaces=False) for index in range(resources))
     changes = tuple(Change("update", "apps/v1:Deployment", f"server-{each.path}", (each,)) for each in properties)
-    risk = Risk("volume models is deleted; add `acknowledge: {deleteVolume: [models]}`", stops=True)
+    risk = Risk("volume models is deleted; add `acknowledge: {deleteVolume: [models]}`", stops_update=True)
     risks = (risk,) if loses else ()
     refused = (PolicyResult("gpu-quota", "tensorplane 0.1.0", "mandatory", (f"the quota of {stack} is 0",)),)
     return render.markdown(Report(stack, changes, policy_results=refused, risks=risks, warnings=(text,), failed=True))
@@ -83,7 +83,7 @@ def test_each_environments_beginning_is_seen_whatever_the_sizes(
     assert len(body.encode()) < TAKEN
     assert (page.wrong, page.unclosed) == ([], [])
     for stack, report in reports.items():
-        assert report.split(CUT)[0].strip() in body
+        assert report.split(SEPARATOR)[0].strip() in body
         assert f"the quota of {stack} is 0" in page.open_text
         longer = page.open_text.partition(LONGER)[2].partition(". preview.md")[0]
         assert (stack in longer.split(", ")) == _cut(report, body)
@@ -92,7 +92,7 @@ def test_each_environments_beginning_is_seen_whatever_the_sizes(
 
 
 def _cut(report: str, body: str) -> bool:
-    return any(part.strip() not in body for part in report.split(CUT))
+    return any(part.strip() not in body for part in report.split(SEPARATOR))
 
 
 @pytest.mark.parametrize("forge", forges.FORGES)

@@ -143,7 +143,7 @@ def _disruption_budget(owner: Owner) -> None:
         owner.name,
         metadata=owner.metadata(),
         spec={"max_unavailable": 1, "selector": {"match_labels": owner.selector}},
-        opts=owner.inside,
+        opts=owner.child_options,
     )
 
 
@@ -153,7 +153,7 @@ def _show(settings: ModelPageArgs, serving: Serving) -> pulumi.Output[str]:
     serving.page.allow_clients([model_page.POD_PORT], serving.clients)
     shown = model_page.Request(owner.name, owner.selector, REST_PORT, list(serving.args.served), settings.ink)
     at_page = model_page.declare(
-        shown, cluster.images.python, namespace=serving.platform.namespace.name, opts=owner.inside
+        shown, cluster.images.python, namespace=serving.platform.namespace.name, opts=owner.child_options
     )
     return pulumi.Output.format("http://{0}/", cluster.address(at_page))
 

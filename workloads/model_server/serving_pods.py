@@ -95,7 +95,7 @@ class Pods:
             replicas=track.replicas,
             depends_on=self.depends_on,
             # By an autoscaler, or by a rollout's controller.
-            scaled=bool(self.serving.args.scaling or self.serving.rollout),
+            autoscaled=bool(self.serving.args.scaling or self.serving.rollout),
             name=track.name,
             labels=track.labels,
             annotations=NOT_AWAITED,
@@ -135,5 +135,5 @@ def _model_config(serving: Serving, name: str) -> "k8s.core.v1.ConfigMap":
         name,
         metadata=serving.owner.metadata(name),
         data=manifests.model_config(serving.args),
-        opts=pulumi.ResourceOptions.merge(serving.owner.inside, ignored),
+        opts=pulumi.ResourceOptions.merge(serving.owner.child_options, ignored),
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from components.base.model import In, Model, Name, RelativePath, Resources, refuse
+from components.base.model import In, Model, Name, RelativePath, Resources, refuse_all_but
 from components.base.value_types import Image
 from workloads.model_server.canary.settings import CanaryArgs, Version
 from workloads.model_server.exposure.settings import ClientArgs, ExposureArgs, GatewayArgs
@@ -68,7 +68,7 @@ class VersionPolicy(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if [self.latest is not None, self.specific is not None, self.all].count(True) != 1:
-            refuse("one of {latest: 2}, {specific: [3, 4]} and all")
+            refuse_all_but("one of {latest: 2}, {specific: [3, 4]} and all")
         return self
 
 
@@ -102,7 +102,7 @@ class ServedModel(Model):
     def _one_source(self) -> Self:
         given = (self.volume, self.path, self.from_job, self.uri)
         if tuple(each is not None for each in given) not in _SOURCES:
-            refuse("volume and path, from, or uri")
+            refuse_all_but("volume and path, from, or uri")
         return self
 
     @property

@@ -25,7 +25,7 @@ _JOB_SETS = {
 def declare(owner: Owner, account: str, *, jobs: bool) -> list[pulumi.Resource]:
     """The service account with its token and rights. `jobs`: whether it also creates JobSets."""
     service_account = k8s.core.v1.ServiceAccount(
-        account, metadata=owner.metadata(account), automount_service_account_token=False, opts=owner.inside
+        account, metadata=owner.metadata(account), automount_service_account_token=False, opts=owner.child_options
     )
     token = k8s.core.v1.Secret(
         account,
@@ -34,7 +34,7 @@ def declare(owner: Owner, account: str, *, jobs: bool) -> list[pulumi.Resource]:
         ),
         type="kubernetes.io/service-account-token",
         opts=pulumi.ResourceOptions.merge(
-            owner.inside,
+            owner.child_options,
             # Kubernetes writes the token.
             pulumi.ResourceOptions(depends_on=[service_account], ignore_changes=["data"]),
         ),
@@ -43,12 +43,12 @@ def declare(owner: Owner, account: str, *, jobs: bool) -> list[pulumi.Resource]:
         {"api_groups": each["apiGroups"], "resources": each["resources"], "verbs": each["verbs"]}
         for each in (*EXECUTOR_RULES, *([_JOB_SETS] if jobs else []))
     ]
-    role = k8s.rbac.v1.Role(account, metadata=owner.metadata(account), rules=rules, opts=owner.inside)
+    role = k8s.rbac.v1.Role(account, metadata=owner.metadata(account), rules=rules, opts=owner.child_options)
     binding = k8s.rbac.v1.RoleBinding(
         account,
         metadata=owner.metadata(account),
         role_ref={"api_group": "rbac.authorization.k8s.io", "kind": "Role", "name": account},
         subjects=[{"kind": "ServiceAccount", "name": account, "namespace": owner.namespace.name}],
-        opts=owner.inside,
+        opts=owner.child_options,
     )
     return [token, role, binding]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from components.base.model import Model, NonEmptyStr, refuse
+from components.base.model import Model, NonEmptyStr, refuse_all_but
 
 _WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
 _BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}
@@ -33,28 +33,29 @@ _MOST_STARS = 4
 """A name that does not match takes a time that grows with its length to the power of their number."""
 
 
-def _pattern(value: str) -> str:
+def _check_pattern(value: str) -> str:
     expression(value)
     return value
 
 
-def _ending(value: str) -> str:
+def _check_ending(value: str) -> str:
     if not value.startswith(".") or "/" in value or value == ".":
         near = f".{value}" if value.isalnum() else ""
-        refuse("an ending of names that begins with a dot, such as .tar.gz", near)
+        refuse_all_but("an ending of names that begins with a dot, such as .tar.gz", near)
     return value
 
 
 class JoinKey(Model):
     """The key of a part: `(*).tar.gz`, a pattern of its name, or `{endings: [.jpg, .png]}`."""
 
-    pattern: Annotated[NonEmptyStr, AfterValidator(_pattern)] | None = None
+    pattern: Annotated[NonEmptyStr, AfterValidator(_check_pattern)] | None = None
     """Pattern of the whole name, which is a path in the dataset. The key is what parentheses hold: `(*).tar.gz`,
     `*_SHOP(*).csv`, `(*)/*`. `*` is any text without a slash, `**` any text, `?` one character, `[a-z]` one of these,
     also by a class of ASCII, `[[:digit:]]`, `{jpg,png}` one of these texts; a backslash makes the next character plain.
     At most four stars. Several parentheses are compared one by one. Names that do not match find no partner."""
     endings: (
-        Annotated[list[Annotated[NonEmptyStr, AfterValidator(_ending)]], Field(min_length=1, max_length=100)] | None
+        Annotated[list[Annotated[NonEmptyStr, AfterValidator(_check_ending)]], Field(min_length=1, max_length=100)]
+        | None
     ) = None
     """Instead: endings of names, such as `[.tar.gz, .tgz]`. The key is the name without the longest of them. Names with
     none of them find no partner."""
@@ -67,7 +68,7 @@ class JoinKey(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.pattern is None) == (self.endings is None):
-            refuse("one of pattern and endings")
+            refuse_all_but("one of pattern and endings")
         return self
 
     @property
@@ -93,16 +94,16 @@ class JoinKey(Model):
 def expression(pattern: str) -> str:
     """The regular expression of a pattern. Refuses one that cannot be read, or has no key."""
     if pattern.startswith("/"):
-        refuse("a pattern without a slash at its start: paths in a dataset have none", pattern.lstrip("/"))
+        refuse_all_but("a pattern without a slash at its start: paths in a dataset have none", pattern.lstrip("/"))
     parts = pattern.split("/")
     if {"", ".", ".."} & {*parts}:
         near = "" if ".." in parts else "/".join(part for part in parts if part not in ("", "."))
-        refuse("a pattern without empty names, . and .. between slashes, which no path in a dataset has", near)
+        refuse_all_but("a pattern without empty names, . and .. between slashes, which no path in a dataset has", near)
     made = "".join(_translated(pattern))
     if "(" not in _plain(pattern):
-        refuse("a pattern with the key in parentheses, such as (*).tar.gz")
+        refuse_all_but("a pattern with the key in parentheses, such as (*).tar.gz")
     if sum(sign in ("*", "**") for sign in _SIGN.findall(pattern)) > _MOST_STARS:
-        refuse(f"a pattern with at most {_MOST_STARS} stars (more take too long to match)")
+        refuse_all_but(f"a pattern with at most {_MOST_STARS} stars (more take too long to match)")
     return made
 
 
@@ -149,7 +150,7 @@ def _class(sign: str) -> str:
     inside = sign[1:-1]
     negated = inside[:1] in ("!", "^")
     if sign in _CLASSES:
-        refuse(f"a pattern in which {sign} is inside brackets", f"[{sign}]")
+        refuse_all_but(f"a pattern in which {sign} is inside brackets", f"[{sign}]")
 
     def plain(found: re.Match[str]) -> str:
         if found["named"]:
@@ -167,4 +168,4 @@ def _class(sign: str) -> str:
 
 
 def _unreadable(what: str) -> NoReturn:
-    refuse(f"a pattern without {what}; escape characters with a backslash")
+    refuse_all_but(f"a pattern without {what}; escape characters with a backslash")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from components.base.model import Accelerator, Argument, Model, Name, NonEmptyStr, Resources, refuse
+from components.base.model import Accelerator, Argument, Model, Name, NonEmptyStr, Resources, refuse_all_but
 from components.base.value_types import Image, MountPath
 from components.datasets.settings import ColumnType
 from workloads.pipeline.join_key import JoinKey
@@ -17,13 +17,13 @@ MAIN = "main"
 _BRANCH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
-def _branch(value: str) -> str:
+def _check_branch(value: str) -> str:
     if not set(value) <= _BRANCH or not value[0].isalnum() or len(value) > 128:
-        refuse("the name of a branch: letters, digits, dots, dashes and underscores, at most 128")
+        refuse_all_but("the name of a branch: letters, digits, dots, dashes and underscores, at most 128")
     return value
 
 
-Branch = Annotated[NonEmptyStr, AfterValidator(_branch)]
+Branch = Annotated[NonEmptyStr, AfterValidator(_check_branch)]
 """Branch of a dataset."""
 
 
@@ -45,7 +45,7 @@ class Split(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if self.batch is not None and "by" in self.model_fields_set:
-            refuse("one of by and batch, not both")
+            refuse_all_but("one of by and batch, not both")
         return self
 
     @property

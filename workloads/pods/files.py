@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.base.model import Line, refuse
+from components.base.model import Line, refuse_all_but
 from components.base.names import digest
 
 PACKAGE = "package:"
@@ -22,29 +22,31 @@ _PART_LIMIT = 240
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
 
-def _target(value: str) -> str:
+def _check_target(value: str) -> str:
     if value == FOLDER:
         return value
     parts = value.split("/")
     if any(part in ("", ".", "..") or not set(part) <= _SAFE for part in parts):
-        refuse("a relative path of letters, digits, dashes, dots and underscores, such as train.py")
+        refuse_all_but("a relative path of letters, digits, dashes, dots and underscores, such as train.py")
     if any(len(part) > _PART_LIMIT for part in parts):
-        refuse(f"a path whose elements have at most {_PART_LIMIT} characters each")
+        refuse_all_but(f"a path whose elements have at most {_PART_LIMIT} characters each")
     return value
 
 
-def _source(value: str) -> str:
+def _check_source(value: str) -> str:
     path = PurePosixPath(value.removeprefix(PACKAGE))
     if not value or path.is_absolute() or ".." in path.parts:
-        refuse(f"a file of the project (examples/digits/train.py) or of a Python package ({PACKAGE}NAME/data.csv)")
+        refuse_all_but(
+            f"a file of the project (examples/digits/train.py) or of a Python package ({PACKAGE}NAME/data.csv)"
+        )
     return value
 
 
-def _script(value: str) -> str:
+def _check_script(value: str) -> str:
     path = PurePosixPath(value)
     if path.is_absolute() or ".." in path.parts or path.suffix != ".py":
-        refuse("a Python file of the project, such as mine/train.py; for other programs set command")
-    _target(path.name)
+        refuse_all_but("a Python file of the project, such as mine/train.py; for other programs set command")
+    _check_target(path.name)
     return value
 
 
@@ -58,11 +60,11 @@ def of_script(script: str) -> dict[str, str]:
     return {path.name: script} if folder == FOLDER else {FOLDER: folder}
 
 
-Target = Annotated[Line, AfterValidator(_target)]
+Target = Annotated[Line, AfterValidator(_check_target)]
 """Path in the pod, relative to the working directory."""
-Source = Annotated[Line, AfterValidator(_source)]
+Source = Annotated[Line, AfterValidator(_check_source)]
 """File or folder of the project, or `package:NAME/PATH` for a data file of an installed Python package."""
-Script = Annotated[Line, AfterValidator(_script)]
+Script = Annotated[Line, AfterValidator(_check_script)]
 """Python file of the project."""
 
 

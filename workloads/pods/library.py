@@ -26,4 +26,4 @@ class SharedLibrary:
 
     def _config_map(self, name: str, opts: pulumi.ResourceOptions | None = None) -> pulumi.Resource:
         # Each version is a resource of its own, since several may be there.
-        return self._owner.config_map(self._content, opts, logical=name)
+        return self._owner.config_map(self._content, opts, logical_name=name)

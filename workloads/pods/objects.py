@@ -21,7 +21,7 @@ from components.base.labels import (
     TRACK,
 )
 from components.base.labels import labels as labels_of
-from components.base.model import Line, Model, refuse
+from components.base.model import Line, Model, refuse_all_but
 from workloads.pods.files import Bundle
 
 INTERNET = "internet"
@@ -29,24 +29,26 @@ _METADATA = ipaddress.ip_address("169.254.169.254")
 _EXAMPLE = f"addresses as a CIDR, such as 203.0.113.0/24, or {INTERNET}"
 
 
-def _destination(value: str) -> str:
+def _check_destination(value: str) -> str:
     if value == INTERNET:
         return value
     try:
         found = ipaddress.ip_network(value, strict=False)
     except ValueError:
-        refuse(f"{_EXAMPLE}; a NetworkPolicy knows no host names")
+        refuse_all_but(f"{_EXAMPLE}; a NetworkPolicy knows no host names")
     if str(found) != value:
-        refuse(_EXAMPLE, str(found))
+        refuse_all_but(_EXAMPLE, str(found))
     if _METADATA in found:
-        refuse(f"a range without {_METADATA}, where clouds give out the node's credentials; {INTERNET} has none")
+        refuse_all_but(
+            f"a range without {_METADATA}, where clouds give out the node's credentials; {INTERNET} has none"
+        )
     return value
 
 
 class Destination(Model):
     """Addresses that the job's pods may connect to. The addresses alone are enough: `egress: [10.20.0.0/16]`."""
 
-    cidr: Annotated[Line, AfterValidator(_destination)]
+    cidr: Annotated[Line, AfterValidator(_check_destination)]
     """Addresses as a CIDR, or `internet`: all public addresses."""
     ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(default_factory=list)]
     """TCP ports. All ports and protocols by default."""
@@ -76,15 +78,15 @@ class Identity:
     name: str
     """The workload's name, also that of its service account."""
     namespace: str
-    part: str
-    """Its part of the stack: training or serving."""
+    component_label: str
+    """The value of the label `app.kubernetes.io/component`: training or serving."""
     managed_by: str = TENSORPLANE[MANAGED_BY]
     """What creates the objects."""
 
     @property
     def labels(self) -> dict[str, str]:
         """Labels of the workload's objects and pods."""
-        return {**labels_of(self.name, self.part), MANAGED_BY: self.managed_by}
+        return {**labels_of(self.name, self.component_label), MANAGED_BY: self.managed_by}
 
     @property
     def selector(self) -> dict[str, str]:
@@ -199,7 +201,7 @@ def service_monitor(owner: Identity) -> Manifest:
     """Scrapes the pods behind the server's Service, for the Prometheus operator."""
     # The Services of a canary's tracks have the same pods once more.
     once = [{"key": TRACK, "operator": "DoesNotExist"}]
-    labels = {**owner.selector, COMPONENT: owner.part}
+    labels = {**owner.selector, COMPONENT: owner.component_label}
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",

@@ -21,12 +21,13 @@ class Owner:
     component: pulumi.ComponentResource
     name: str
     namespace: Namespace | Space
-    part: str
+    component_label: str
+    """The value of the label `app.kubernetes.io/component` of its objects."""
 
     @property
     def identity(self) -> Identity:
         """The same as plain data."""
-        return Identity(self.name, self.namespace.plain_name, self.part)
+        return Identity(self.name, self.namespace.plain_name, self.component_label)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -34,7 +35,7 @@ class Owner:
         return self.identity.labels
 
     @property
-    def _of_space(self) -> Mapping[str, str]:
+    def _space_labels(self) -> Mapping[str, str]:
         return self.namespace.labels if isinstance(self.namespace, Space) else {}
 
     @property
@@ -50,31 +51,38 @@ class Owner:
         annotations: Mapping[str, str] | None = None,
     ) -> "k8s.meta.v1.ObjectMetaArgsDict":
         """Metadata of an object of the workload, by default under the workload's name."""
-        made: k8s.meta.v1.ObjectMetaArgsDict = {
+        metadata: k8s.meta.v1.ObjectMetaArgsDict = {
             "name": name or self.name,
             "namespace": self.namespace.name,
-            "labels": {**self.labels, **self._of_space, **(labels or {})},
+            "labels": {**self.labels, **self._space_labels, **(labels or {})},
         }
         if annotations:
-            made["annotations"] = annotations
-        return made
+            metadata["annotations"] = annotations
+        return metadata
 
-    def _of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
+    def _metadata_of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
         """A manifest's metadata with the namespace's Output, so that the object depends on the namespace."""
-        made = manifest["metadata"]
-        return {"name": made["name"], "namespace": self.namespace.name, "labels": {**made["labels"], **self._of_space}}
+        metadata = manifest["metadata"]
+        return {
+            "name": metadata["name"],
+            "namespace": self.namespace.name,
+            "labels": {**metadata["labels"], **self._space_labels},
+        }
 
     @property
-    def inside(self) -> pulumi.ResourceOptions:
+    def child_options(self) -> pulumi.ResourceOptions:
         """Options of the workload's objects."""
         return pulumi.ResourceOptions(parent=self.component)
 
     def service_account(self) -> "k8s.core.v1.ServiceAccount":
         """The ServiceAccount of the pods."""
-        made = objects.service_account(self.identity)
-        token = made["automountServiceAccountToken"]
+        manifest = objects.service_account(self.identity)
+        token = manifest["automountServiceAccountToken"]
         return k8s.core.v1.ServiceAccount(
-            self.name, metadata=self._of(made), automount_service_account_token=token, opts=self.inside
+            self.name,
+            metadata=self._metadata_of(manifest),
+            automount_service_account_token=token,
+            opts=self.child_options,
         )
 
     def deployment(
@@ -83,7 +91,7 @@ class Owner:
         *,
         replicas: int,
         depends_on: Sequence[pulumi.Resource],
-        scaled: bool = False,
+        autoscaled: bool = False,
         unavailable: int = 0,
         surge: int = 1,
         name: str | None = None,
@@ -92,12 +100,12 @@ class Owner:
     ) -> "k8s.apps.v1.Deployment":
         """A Deployment of the workload, by default under its name. `template`: its pods, as plain data or an Output.
 
-        `scaled`: something else sets the replicas after its creation, which an update of the stack must not reset.
+        `autoscaled`: something else sets the replicas after its creation, which an update of the stack must not reset.
         `unavailable`, `surge`: how many pods a rolling update may lack and have too many. `labels`: of this Deployment
         beside the workload's others, and of its pods.
         """
-        ignored = ["spec.replicas"] if scaled else None
-        own = pulumi.ResourceOptions(depends_on=[*depends_on], ignore_changes=ignored)
+        ignore_changes = ["spec.replicas"] if autoscaled else None
+        deployment_options = pulumi.ResourceOptions(depends_on=[*depends_on], ignore_changes=ignore_changes)
         return k8s.apps.v1.Deployment(
             name or self.name,
             metadata=self.metadata(name, labels=labels, annotations=annotations),
@@ -110,25 +118,25 @@ class Owner:
                 },
                 "template": template,
             },
-            opts=pulumi.ResourceOptions.merge(self.inside, own),
+            opts=pulumi.ResourceOptions.merge(self.child_options, deployment_options),
         )
 
     def config_map(
-        self, content: Bundle, opts: pulumi.ResourceOptions | None = None, *, logical: str | None = None
+        self, content: Bundle, opts: pulumi.ResourceOptions | None = None, *, logical_name: str | None = None
     ) -> "k8s.core.v1.ConfigMap":
-        """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload. `logical`: Pulumi's name
-        of it, by default that of the bundle without its hash."""
-        made = objects.config_map(self.identity, content)
+        """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload. `logical_name`: Pulumi's
+        name of it, by default that of the bundle without its hash."""
+        manifest = objects.config_map(self.identity, content)
         return k8s.core.v1.ConfigMap(
-            logical or content.name.rpartition("-")[0],
-            metadata=self._of(made),
-            immutable=made["immutable"],
-            data=made["data"],
-            binary_data=made.get("binaryData"),
-            opts=pulumi.ResourceOptions.merge(self.inside, opts),
+            logical_name or content.name.rpartition("-")[0],
+            metadata=self._metadata_of(manifest),
+            immutable=manifest["immutable"],
+            data=manifest["data"],
+            binary_data=manifest.get("binaryData"),
+            opts=pulumi.ResourceOptions.merge(self.child_options, opts),
         )
 
-    def secret(self, logical: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
+    def secret(self, logical_name: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
         """An immutable Secret; other values are another Secret.
 
         Its name must not depend on its values, because a short one could be guessed from a hash. The provider generates
@@ -137,18 +145,18 @@ class Owner:
         metadata = self.metadata()
         del metadata["name"]
         return k8s.core.v1.Secret(
-            logical,
+            logical_name,
             metadata=metadata,
             immutable=True,
             string_data={key: pulumi.Output.secret(value) for key, value in values.items()},
-            opts=self.inside,
+            opts=self.child_options,
         )
 
     def gang_policies(
         self, egress: Sequence[Destination], port: int | None = None
     ) -> "list[k8s.networking.v1.NetworkPolicy]":
         """The policies of a gang: its pods reach each other and these addresses, and clients reach their port."""
-        return [self._policy(made) for made in objects.gang_policies(self.identity, egress, port)]
+        return [self._policy(manifest) for manifest in objects.gang_policies(self.identity, egress, port)]
 
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
         """Allows traffic between the pods."""
@@ -172,6 +180,8 @@ class Owner:
         """Allows connections of the pods to Kubernetes' API server."""
         return self._policy(objects.allow_api_server(self.identity))
 
-    def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":
-        name = made["metadata"]["name"]
-        return k8s.networking.v1.NetworkPolicy(name, metadata=self._of(made), spec=made["spec"], opts=self.inside)
+    def _policy(self, manifest: Manifest) -> "k8s.networking.v1.NetworkPolicy":
+        name = manifest["metadata"]["name"]
+        return k8s.networking.v1.NetworkPolicy(
+            name, metadata=self._metadata_of(manifest), spec=manifest["spec"], opts=self.child_options
+        )

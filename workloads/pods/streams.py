@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from components.base.model import Model, Name, refuse
+from components.base.model import Model, Name, refuse_all_but
 from workloads.pods import pod
 
 
@@ -22,7 +22,7 @@ class StreamUseArgs(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.group is None) == (self.producer is None):
-            refuse("exactly one of group and producer")
+            refuse_all_but("exactly one of group and producer")
         return self
 
     @property

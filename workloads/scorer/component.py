@@ -90,7 +90,7 @@ class Scorer(Workload):
             template,
             replicas=max(1, args.scaling.min) if args.scaling else args.replicas,
             depends_on=depends_on,
-            scaled=args.scaling is not None,
+            autoscaled=args.scaling is not None,
             # Each pod that comes or goes makes all share the partitions anew: a new one takes an old one's place.
             unavailable=1,
             surge=0,

@@ -68,7 +68,7 @@ class SweepArgs(WorkloadArgs):
         """The controller's image; None if the settings must name it."""
         if self.controller_image or not images.built_here:
             return self.controller_image
-        return package_lock.image(images.train, sweep_packages.lines(PROJECT))
+        return package_lock.image_name(images.train, sweep_packages.lines(PROJECT))
 
     def unqueued(self) -> list[PodSet]:
         return [] if self.trial.queue else self.pod_sets()

@@ -65,7 +65,7 @@ class Submitted:
 
 def objects_of(sweep: Submitted) -> list[Manifest]:
     """The controller's JobSet first, which owns the others."""
-    owner = replace(sweep.owner, part=CONTROLLER)
+    owner = replace(sweep.owner, component_label=CONTROLLER)
     text = json.dumps(
         {
             "name": sweep.run,
@@ -126,7 +126,7 @@ def _job_set(sweep: Submitted, owner: Identity, container: pod.Container) -> Man
 
 def _results(sweep: Submitted) -> Manifest:
     """The results, which own the trials' JobSets. The controller writes them."""
-    made = replace(sweep.owner, part=RESULTS).metadata(f"{sweep.run}{RESULTS_SUFFIX}")
+    made = replace(sweep.owner, component_label=RESULTS).metadata(f"{sweep.run}{RESULTS_SUFFIX}")
     annotations = {TRIAL: json.dumps(sweep.trial, sort_keys=True)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**made, "annotations": annotations}}
 
@@ -157,7 +157,7 @@ def _rights(sweep: Submitted, owner: Identity) -> list[Manifest]:
             "kind": "NetworkPolicy",
             "metadata": about,
             "spec": {
-                "podSelector": {"matchLabels": {**owner.selector, COMPONENT: owner.part}},
+                "podSelector": {"matchLabels": {**owner.selector, COMPONENT: owner.component_label}},
                 "policyTypes": ["Egress"],
                 "egress": [{"ports": [{"protocol": "TCP", "port": port} for port in agent_code.API_SERVER_PORTS]}],
             },

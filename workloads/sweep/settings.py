@@ -5,16 +5,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from components.base.model import Model, NonEmptyStr, refuse
+from components.base.model import Model, NonEmptyStr, refuse_all_but
 from workloads.training_job.settings import Variable
 
 MOST_TRIALS = 1000
 _LONGEST_NAME = 63
 
 
-def _metric(value: str) -> str:
+def _check_metric(value: str) -> str:
     if not (value.isidentifier() and value.isascii() and len(value) <= _LONGEST_NAME):
-        refuse("a word of a progress line: letters, digits and _, such as val_loss")
+        refuse_all_but("a word of a progress line: letters, digits and _, such as val_loss")
     return value
 
 
@@ -85,7 +85,7 @@ class Search(Model):
     """Number of trials; with `grid` by default one for each combination. More trials continue the same sweep."""
     parallel: Annotated[int, Field(ge=1, le=100)] = 1
     """The most trials whose code runs at once. The next one is queued when the code of one has succeeded."""
-    metric: Annotated[str, AfterValidator(_metric)] = "loss"
+    metric: Annotated[str, AfterValidator(_check_metric)] = "loss"
     """The name in the progress lines that `tensorplane.fit` prints. The best value of a trial counts."""
     direction: Literal["minimize", "maximize"] = "minimize"
     """Whether a lower or a higher metric is better."""

@@ -21,7 +21,7 @@ def of(evaluator: Evaluator | None, data_service: DataService | None, *, resumes
             1,
             evaluator.resources,
             restart="pod",
-            decides=False,
+            required_for_success=False,
             command=evaluator.command,
             at=("strategy", "evaluator", "resources"),
         )
@@ -34,7 +34,7 @@ def of(evaluator: Evaluator | None, data_service: DataService | None, *, resumes
             {DATA_SERVICE: _DISPATCHER_PORT},
             # Without its journal, a new dispatcher does not know what its clients read.
             restart="pod" if resumes else "gang",
-            decides=False,
+            required_for_success=False,
             program=Program.DISPATCHER,
             at=at,
         )
@@ -44,7 +44,7 @@ def of(evaluator: Evaluator | None, data_service: DataService | None, *, resumes
             each,
             {DATA_SERVICE: _DATA_PORT},
             restart="pod",
-            decides=False,
+            required_for_success=False,
             program=Program.DATA_WORKER,
             at=at,
             count_at=("strategy", "dataService", "workers"),

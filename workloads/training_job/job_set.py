@@ -8,8 +8,8 @@ from components.base.model import NAME_LIMIT
 from workloads.training_job import tpu
 from workloads.training_job.role import Role
 
-_POD_SUFFIX = "-abcde"
-"""Length of the suffix that a Job appends to pod names, which JobSet includes in its check."""
+_POD_SUFFIX_LENGTH = len("-abcde")
+"""Of the suffix that a Job appends to pod names, which JobSet includes in its check."""
 EXIT_SAVED = 75
 """Exit code of a pod that was asked to stop and can resume (the library's `stop.py`; sysexits.h)."""
 EXIT_NOT_RETRIED = 78
@@ -19,7 +19,7 @@ EXIT_NOT_RETRIED = 78
 def longest_name(roles: Sequence[Role]) -> int:
     """Maximum length of a job's name, so that its pods' names are valid DNS labels."""
     longest = max(len(f"-{role.name}-0-{role.replicas - 1}") for role in roles)
-    return NAME_LIMIT - 1 - names.LENGTH - longest - len(_POD_SUFFIX)
+    return NAME_LIMIT - 1 - names.HASH_LENGTH - longest - _POD_SUFFIX_LENGTH
 
 
 def spec(
@@ -33,7 +33,10 @@ def spec(
     """The spec of a JobSet whose pods have the names in TF_CONFIG."""
     return {
         "network": {"enableDNSHostnames": True, "subdomain": run, "publishNotReadyAddresses": True},
-        "successPolicy": {"operator": "All", "targetReplicatedJobs": [role.name for role in roles if role.decides]},
+        "successPolicy": {
+            "operator": "All",
+            "targetReplicatedJobs": [role.name for role in roles if role.required_for_success],
+        },
         "failurePolicy": {
             "maxRestarts": max_restarts,
             # New workers start after the old ones have ended, because they have the same names.
@@ -76,14 +79,14 @@ def _replicated_job(
                 "completionMode": "Indexed",
                 # Kubernetes counts from the start of the pods: a suspended Job waits without limit.
                 **({"activeDeadlineSeconds": deadline_seconds} if deadline_seconds else {}),
-                **(_RESTART_GANG if role.restart == "gang" else _restart_pod(max_restarts)),
+                **(_GANG_RESTART_POLICY if role.restart == "gang" else _pod_restart_policy(max_restarts)),
                 "template": template,
             },
         },
     }
 
 
-_RESTART_GANG: Mapping[str, Any] = {
+_GANG_RESTART_POLICY: Mapping[str, Any] = {
     # The first failed pod fails its Job and so restarts the gang: TensorFlow's workers cannot continue alone.
     "backoffLimit": 0,
     # A lost node or an eviction does not count against the limit (see the rule above). An evicted pod notifies its
@@ -98,8 +101,8 @@ _RESTART_GANG: Mapping[str, Any] = {
 }
 
 
-def _restart_pod(max_restarts: int) -> dict[str, Any]:
-    """Replaces a failed pod with the same index and name; the other pods continue."""
+def _pod_restart_policy(max_restarts: int) -> dict[str, Any]:
+    """A Job that replaces a failed pod with the same index and name, while the other pods continue."""
     return {
         "backoffLimitPerIndex": max_restarts,
         # A pod that keeps failing restarts the gang. By default, its Job would wait for the other pods, which may only

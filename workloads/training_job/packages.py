@@ -23,7 +23,7 @@ def image(base: str, packages: Sequence[str]) -> str:
     `base` itself for packages that are not locked: the checks refuse them.
     """
     lines = locked(packages)
-    return package_lock.image(base, package_lock.added(lines, PROJECT))
+    return package_lock.image_name(base, package_lock.lines_not_in_base(lines, PROJECT))
 
 
 def check_packages(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
@@ -80,6 +80,6 @@ def _unlocked(packages: list[str], path: Key) -> Iterator[Problem]:
         return
     if lock.locked(packages) is None:
         yield Problem(path, f"not in {package_lock.FILE}; {package_lock.REMEDY}")
-    elif lock.against != package_lock.against(PROJECT):
+    elif lock.base_image_hash != package_lock.base_image_hash(PROJECT):
         reason = f"{package_lock.FILE} was written for a training image with other packages"
         yield Problem(path, f"{reason}; {package_lock.REMEDY}")

@@ -26,7 +26,7 @@ def template(
 ) -> dict[str, Any]:
     """The pods of the role. `variables`: the settings' own."""
     roles = settings.roles()
-    is_first = role.name == next(each.name for each in roles if each.decides)
+    is_first = role.name == next(each.name for each in roles if each.required_for_success)
     then = _then(settings, context) if is_first else None
     packages = _packages(image, settings, context, variables) if context.packages else None
     for_library = {

@@ -42,8 +42,8 @@ class Role:
     """Whether its pods compute every step together: they require unshared GPUs and the network between nodes."""
     restart: Literal["gang", "pod"] = "gang"
     """What a failed pod restarts: `gang` the whole job, `pod` only itself."""
-    decides: bool = True
-    """Whether the job waits for these pods. It ends when all deciding roles have succeeded."""
+    required_for_success: bool = True
+    """Whether the job waits for these pods. It ends when all roles that are required have succeeded."""
     command: Sequence[str] | None = None
     """What its container runs, by default the job's command."""
     program: Program | None = None
@@ -63,7 +63,7 @@ class Role:
     @property
     def is_task(self) -> bool:
         """Whether its pods have a `task` in TF_CONFIG: those of the cluster, and an evaluator; no single process."""
-        return self.in_cluster or (self.program is None and not self.decides)
+        return self.in_cluster or (self.program is None and not self.required_for_success)
 
     @property
     def accelerator_resource(self) -> str:

@@ -26,7 +26,7 @@ from components.base.model import (
     Resources,
     argument,
     is_name,
-    refuse,
+    refuse_all_but,
 )
 from components.base.value_types import Image
 from workloads.pods.files import Script, Source, Target, of_script
@@ -53,28 +53,28 @@ class Within(Model):
         return {"level": value} if isinstance(value, str) else value
 
 
-def _package(value: str) -> str:
+def _check_package(value: str) -> str:
     try:
         found = Requirement(value)
     except InvalidRequirement:
-        refuse("a package of the index with its versions, such as pandas==2.2.3")
+        refuse_all_but("a package of the index with its versions, such as pandas==2.2.3")
     if found.url or found.marker:
-        refuse("a package of the index with its versions, such as pandas==2.2.3, without address and condition")
+        refuse_all_but("a package of the index with its versions, such as pandas==2.2.3, without address and condition")
     return value
 
 
-Package = Annotated[Line, AfterValidator(_package)]
+Package = Annotated[Line, AfterValidator(_check_package)]
 """A package of pip's index: `pandas==2.2.3`, `pandas>=2.2,<3`, `pandas`."""
 
 
-def _server_model(value: str) -> str:
+def _check_server_model(value: str) -> str:
     server, slash, model = value.partition("/")
     if not is_name(server) or (slash and not is_name(model)):
-        refuse(f"the name of a model server, or SERVER/MODEL; each is {NAME_RULE}")
+        refuse_all_but(f"the name of a model server, or SERVER/MODEL; each is {NAME_RULE}")
     return value
 
 
-ServerModel = Annotated[str, AfterValidator(_server_model)]
+ServerModel = Annotated[str, AfterValidator(_check_server_model)]
 
 
 class OnSuccess(Model):
@@ -94,25 +94,25 @@ class OnSuccess(Model):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if self.command is None and self.publish is None:
-            refuse("command, publish or both")
+            refuse_all_but("command, publish or both")
         return self
 
 
-def _variable(name: str) -> str:
+def _check_variable(name: str) -> str:
     if name in OWN:
-        refuse("another name (tensorplane sets this variable)")
+        refuse_all_but("another name (tensorplane sets this variable)")
     if not name.replace("_", "a").isidentifier() or not name.isascii():
-        refuse("letters, digits and underscores, beginning with a letter or an underscore")
+        refuse_all_but("letters, digits and underscores, beginning with a letter or an underscore")
     return name
 
 
-def _key(value: str) -> str:
+def _check_key(value: str) -> str:
     if not re.fullmatch(r"[-._a-zA-Z0-9]{1,253}", value):
-        refuse("a key of a Secret: letters, digits, dashes, dots and underscores")
+        refuse_all_but("a key of a Secret: letters, digits, dashes, dots and underscores")
     return value
 
 
-Variable = Annotated[str, AfterValidator(_variable)]
+Variable = Annotated[str, AfterValidator(_check_variable)]
 Text = Annotated[str, Field(coerce_numbers_to_str=True), AfterValidator(argument)]
 
 
@@ -121,7 +121,7 @@ class SecretKey(Model):
 
     secret: ObjectName
     """Name of the Secret."""
-    key: Annotated[str, AfterValidator(_key)]
+    key: Annotated[str, AfterValidator(_check_key)]
     """Key in the Secret."""
 
 
@@ -165,7 +165,7 @@ class Checkpoints(Location):
     @model_validator(mode="after")
     def _one_interval(self) -> Self:
         if self.every_steps is not None and self.interruption_minutes is not None:
-            refuse("one of everySteps and interruptionMinutes, not both")
+            refuse_all_but("one of everySteps and interruptionMinutes, not both")
         return self
 
     @property

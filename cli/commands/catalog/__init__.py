@@ -14,7 +14,7 @@ from cli import options
 @click.option("--min-memory", default="0", metavar="GIB", help="Minimum GiB of memory per accelerator.")
 @click.option("--region", help="Offers and prices of this region (default: those of the cheapest region).")
 @click.option("--withdrawn", is_flag=True, help="Withdrawn accelerators, with their successors.")
-@options.as_json("Every fact, with its source.")
+@options.json_option("Every fact, with its source.")
 def click_command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
     """Accelerators and machines, where they are, their prices."""
     from cli.commands.catalog import command

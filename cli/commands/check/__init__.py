@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@options.stack
+@options.stack_option
 @click.option(
     "--cluster",
     is_flag=True,
@@ -38,5 +38,5 @@ def click_command(stack: str, cluster: bool, machine: bool | None) -> None:
         # The client of Kubernetes' API takes as long to import as the check of the settings takes.
         from cli.commands.check import cluster as against
 
-        compare = against.comparison(stack, options.context())
+        compare = against.comparison(stack, options.kubeconfig_context())
     print(command.run(stack_config.file(stack), compare))

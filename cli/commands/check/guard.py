@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cli.commands.check import guard_objects, guarded_pods
 from cli.commands.check.guarded_pods import Object
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.admission import gpu_guard
 from components.admission.namespaces import Spaces
 from components.base.labels import PART_OF, TENSORPLANE
@@ -18,7 +18,7 @@ from stack.gpu_guard import spaces_of
 
 _AT = ("gpusInOtherNamespaces",)
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
-_MOST_NAMED = 5
+_MAX_NAMES = 5
 
 
 def notes(resolved: ResolvedStack, api: Kube, repair: str) -> Iterator[Note]:
@@ -41,7 +41,7 @@ def notes(resolved: ResolvedStack, api: Kube, repair: str) -> Iterator[Note]:
 
 def _missing(lacking: list[str], repair: str) -> Iterator[Note]:
     if lacking:
-        what = f"parts of the GPU guard are missing in the cluster: {first(lacking, _MOST_NAMED)}"
+        what = f"parts of the GPU guard are missing in the cluster: {first_names(lacking, _MAX_NAMES)}"
         yield Note(("namespace",), f"{what}; create them with: {repair}")
 
 
@@ -49,7 +49,7 @@ def _own_pods(spaces: Spaces, refused: list[str], *, denies: bool) -> Iterator[N
     """`refused`: pods in the stack's namespaces that could not be created again, as `namespace/name`."""
     if not refused:
         return
-    held = f"{number_of(len(refused), 'pod')} with GPUs ({first(refused, _MOST_NAMED)})"
+    held = f"{number_of(len(refused), 'pod')} with GPUs ({first_names(refused, _MAX_NAMES)})"
     if spaces.kinds:
         problem = f"the GPU guard refuses pods that run now when they start again: {held} of no admitted job"
         yield Note(("queues",), f"{problem}; run them with tensorplane run, or declare them in workloads")
@@ -65,12 +65,12 @@ def _limit_ranges(found: Iterable[Object]) -> Iterator[Note]:
     if giving := _names(one for one in found if guarded_pods.gives_some(one)):
         problem = f"containers that request no GPUs get some by {number_of(len(giving), 'LimitRange')}"
         remedy = 'set default and defaultRequest of these resources to "0"'
-        yield Note(("namespace",), f"{problem} ({first(giving, _MOST_NAMED)}); {remedy}")
+        yield Note(("namespace",), f"{problem} ({first_names(giving, _MAX_NAMES)}); {remedy}")
 
 
 def _other_pods(action: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
     """`in_force`: what the cluster does now. `pods`: those in namespaces that no stack manages."""
-    held = f": {number_of(len(pods), 'pod')} with GPUs there ({first(pods, _MOST_NAMED)})" if pods else ""
+    held = f": {number_of(len(pods), 'pod')} with GPUs there ({first_names(pods, _MAX_NAMES)})" if pods else ""
     if "deny" in (action, in_force):
         if pods:
             remedy = f"run them in a queue, or label their namespaces {gpu_guard.ALLOWED}=allowed"

@@ -10,7 +10,7 @@ from cli import options
 @click.command("cp")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@options.stack
+@options.stack_option
 @click.option(
     "--account",
     default="default",
@@ -27,4 +27,4 @@ def click_command(source: str, target: str, stack: str, account: str) -> None:
     from cli.commands.cp import command
     from core import terminal
 
-    command.run(command.CopyOptions(source, target, stack, options.context(), account), terminal.console())
+    command.run(command.CopyOptions(source, target, stack, options.kubeconfig_context(), account), terminal.console())

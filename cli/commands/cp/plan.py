@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cli.commands.cp.transfer import FILE, FOLDER, ITSELF, LEFT_OUT
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.base.problems import legible
 from core.errors import UserError
 
 Entry = Mapping[str, Any]
 """A file, folder or link, as `transfer.entries` describes it."""
-_MOST_NAMED = 3
+_MAX_NAMES = 3
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Plan:
     def notes(self) -> list[str]:
         """What else there is to say, a line each."""
         what = "not copied, because they are links that lead out of the folder, or special files"
-        return [f"{what}: {first([*map(legible, self.left_out)], _MOST_NAMED)}"] if self.left_out else []
+        return [f"{what}: {first_names([*map(legible, self.left_out)], _MAX_NAMES)}"] if self.left_out else []
 
 
 def of(source: Sequence[Entry], target: Iterable[Entry], names: tuple[str, str]) -> Plan:

@@ -25,7 +25,7 @@ def _common(wrapped: _Command) -> _Command:
     account = click.option(
         "--account", default="default", show_default=True, help="Service account whose rights on the volume to use."
     )
-    return options.stack(account(wrapped))
+    return options.stack_option(account(wrapped))
 
 
 def _noted(wrapped: _Command) -> _Command:
@@ -42,7 +42,7 @@ def _branch_option(wrapped: _Command) -> _Command:
 @click.argument("dataset")
 @_common
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
-@options.as_json()
+@options.json_option()
 def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> None:
     """Commits of a DATASET, the newest first."""
     from cli.commands.data import history
@@ -55,7 +55,7 @@ def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> N
 @click.argument("dataset")
 @click.argument("before", required=False)
 @_common
-@options.as_json()
+@options.json_option()
 def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: bool) -> None:
     """Files that differ between the reference BEFORE and that of DATASET; by default from the commit before it."""
     from cli.commands.data import history
@@ -68,7 +68,7 @@ def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: b
 @click.argument("dataset")
 @click.argument("pattern", default="*")
 @_common
-@options.as_json()
+@options.json_option()
 def _files(dataset: str, pattern: str, stack: str, account: str, as_json: bool) -> None:
     """Files of a DATASET's version, with their sizes: all, or those whose path matches PATTERN.
 
@@ -131,7 +131,7 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
 @click.argument("name", required=False)
 @_common
 @click.option("--delete", is_flag=True, help="Delete it. Its commits stay where another branch or a label has them.")
-@options.as_json()
+@options.json_option()
 def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bool, as_json: bool) -> None:
     """Create the branch NAME of a DATASET at its reference; without NAME, list branches and labels."""
     from cli.commands.data import history

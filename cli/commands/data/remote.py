@@ -55,7 +55,7 @@ class DatasetOptions:
     def of(cls, dataset: str, stack: str, account: str) -> DatasetOptions:
         """`dataset`: DATASET or DATASET@REFERENCE."""
         name, _, reference = dataset.partition("@")
-        return cls(name, reference, stack, options.context(), account)
+        return cls(name, reference, stack, options.kubeconfig_context(), account)
 
 
 @dataclass(frozen=True)

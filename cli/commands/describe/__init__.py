@@ -9,9 +9,9 @@ from cli import options
 
 @click.command("describe")
 @click.argument("job")
-@options.stack
-@options.team
-@options.as_json()
+@options.stack_option
+@options.team_option
+@options.json_option()
 def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """One training job: state, pods, folders, cost, curves.
 
@@ -23,5 +23,5 @@ def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None
     from cli.commands.describe import command
     from core import terminal
 
-    access = Access.of(stack, team, options.context())
+    access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, job, terminal.console(), as_json=as_json)

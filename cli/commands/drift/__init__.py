@@ -10,7 +10,7 @@ from cli import options
 
 
 @click.command("drift", short_help="What was changed or deleted outside of Pulumi.")
-@options.stack
+@options.stack_option
 @click.option(
     "--report", type=Path, default="drift.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
 )
@@ -22,4 +22,4 @@ def click_command(stack: str, report: Path) -> int:
     from cli.commands.drift import command
     from core import terminal
 
-    return command.run(stack, options.context(), report, terminal.console())
+    return command.run(stack, options.kubeconfig_context(), report, terminal.console())

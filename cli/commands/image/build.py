@@ -56,7 +56,7 @@ def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:
     if gpu and oci.architecture() != "amd64":
         raise UserError("--gpu: TensorFlow's wheels for GPUs exist for x86-64 only; build it on such a machine")
     base = training.gpu_image() if gpu else training.image()
-    added = package_lock.added(resolved, PROJECT)
+    added = package_lock.lines_not_in_base(resolved, PROJECT)
     image = package_layer.image(added, base) if added else base
     return image.with_name(name) if name else image
 
@@ -92,5 +92,5 @@ def locked(packages: Sequence[str], step: Step) -> tuple[str, ...]:
         lock = package_lock.read(PROJECT)
     except ValueError as error:
         raise UserError(str(error)) from None
-    known = lock.locked(packages) if lock.against == package_lock.against(PROJECT) else None
+    known = lock.locked(packages) if lock.base_image_hash == package_lock.base_image_hash(PROJECT) else None
     return known if known is not None else package_resolution.resolve(packages, package_lock.pins(PROJECT), step)

@@ -19,30 +19,30 @@ def run(*, upgrade: bool) -> None:
     with Progress(terminal.console()) as progress, progress.step("lock packages") as step:
         lock = locked(_requirements(), step, upgrade=upgrade)
     package_lock.write(PROJECT, lock)
-    for request, lines in lock.sets.items():
+    for request, lines in lock.locked_sets.items():
         print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in every TensorFlow image already'}")
-    print(f"{package_lock.FILE}: {len(lock.sets)} sets. Check it in, then deploy with: make up")
+    print(f"{package_lock.FILE}: {len(lock.locked_sets)} sets. Check it in, then deploy with: make up")
 
 
 def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock:
     """The lock for these sets of packages; sets that no job asks for are dropped."""
     old, pins = _old(), package_lock.pins(PROJECT)
-    current = old.against == package_lock.against(PROJECT)
+    current = old.base_image_hash == package_lock.base_image_hash(PROJECT)
     sets = {}
     for packages in wanted:
         earlier = None if upgrade else old.locked(packages)
         fits = current and earlier is not None
-        sets[package_lock.normalized(packages)] = (
+        sets[package_lock.key_of(packages)] = (
             earlier or () if fits else package_resolution.resolve(packages, pins, step, earlier or ())
         )
-    return PackageLock(package_lock.against(PROJECT), sets)
+    return PackageLock(package_lock.base_image_hash(PROJECT), sets)
 
 
 def _requirements() -> list[list[str]]:
     found: dict[str, list[str]] = {}
     for name in stack_names():
         for packages in requirements.list_package_sets(StackSettings(name, Instance.current().stacks)):
-            found.setdefault(package_lock.normalized(packages), packages)
+            found.setdefault(package_lock.key_of(packages), packages)
     return list(found.values())
 
 

@@ -8,10 +8,10 @@ from cli import options
 
 
 @click.command("jobs")
-@options.stack
-@options.team
+@options.stack_option
+@options.team_option
 @click.option("--all", "everything", is_flag=True, help="All jobs that have ended, not only the newest.")
-@options.as_json()
+@options.json_option()
 def click_command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
     """Training jobs: state, place in the queue, progress, cost.
 
@@ -21,5 +21,5 @@ def click_command(stack: str, team: str | None, everything: bool, as_json: bool)
     from cli.commands.jobs import command
     from core import terminal
 
-    access = Access.of(stack, team, options.context())
+    access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, terminal.console(), everything=everything, as_json=as_json)

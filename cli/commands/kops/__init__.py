@@ -8,7 +8,7 @@ from cli import options
 
 
 @click.command("kops")
-@options.stack
+@options.stack_option
 @click.option("--cluster", help="The cluster's name in kops (default: the name of the context).")
 @click.option("--image", help="Image of the nodes (default: kops' own).")
 @click.option("--driver", help="Ubuntu's package with the GPU driver (default: kops' own).")

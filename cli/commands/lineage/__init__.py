@@ -11,10 +11,10 @@ from cli import options
 
 @click.command("lineage")
 @click.argument("target", metavar="MODEL|DATASET[@VERSION]")
-@options.stack
+@options.stack_option
 @click.option("--account", default="default", show_default=True, help="Service account whose rights on volumes to use.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a picture of it.")
-@options.as_json()
+@options.json_option()
 @click.option("--openlineage", is_flag=True, help="Run events of OpenLineage, a line of JSON each.")
 def click_command(target: str, stack: str, account: str, svg: Path | None, as_json: bool, openlineage: bool) -> None:
     """What a version was made from, and what that was made from.
@@ -36,4 +36,4 @@ def click_command(target: str, stack: str, account: str, svg: Path | None, as_js
     form = OutputFormat(svg, as_json, openlineage)
     if sum(map(bool, (svg, as_json, openlineage))) > 1:
         raise UserError("--svg, --json, --openlineage: set only one of them")
-    command.run(VersionOptions(target, stack, options.context(), account), form, terminal.console())
+    command.run(VersionOptions(target, stack, options.kubeconfig_context(), account), form, terminal.console())

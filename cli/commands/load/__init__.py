@@ -10,15 +10,15 @@ from cli import options
 
 
 @click.command("load")
-@options.served()
+@options.server_argument()
 @click.argument("request_file", metavar="[FILE]", type=click.File("rb"), required=False)
-@options.stack
+@options.stack_option
 @click.option("--rate", type=click.FloatRange(min=0.1, max=100_000), default=50, show_default=True, help="Per second.")
 @click.option("--seconds", type=click.FloatRange(min=1, max=86_400), default=10, show_default=True, help="How long.")
 @click.option(
     "--connections", type=click.IntRange(1, 1000), default=16, show_default=True, help="Most requests at once."
 )
-@options.as_json("What was measured, for programs.")
+@options.json_option("What was measured, for programs.")
 def click_command(
     target: str,
     request_file: IO[bytes] | None,
@@ -38,4 +38,4 @@ def click_command(
     from core import terminal
 
     test = command.LoadOptions(target, request_file.read() if request_file else None, rate, seconds, connections)
-    command.run(Access.of(stack, None, options.context()), test, terminal.console(), as_json=as_json)
+    command.run(Access.of(stack, None, options.kubeconfig_context()), test, terminal.console(), as_json=as_json)

@@ -9,8 +9,8 @@ from cli import options
 
 @click.command("logs", short_help="What the pods of a training job or of a stage print.")
 @click.argument("job", metavar="JOB|PIPELINE/STAGE")
-@options.stack
-@options.team
+@options.stack_option
+@options.team_option
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they come, until it has ended.")
 @click.option("--role", metavar="ROLE", help="Only pods of this role: worker, chief, ps, evaluator, part.")
 @click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index in its role, or part.")
@@ -41,5 +41,5 @@ def click_command(
     from core import terminal
 
     wanted = LogsOptions(role, index, previous, tail)
-    access = Access.of(stack, team, options.context())
+    access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, job, wanted, terminal.console(), follows=follow)

@@ -8,10 +8,10 @@ from cli import options
 
 
 @click.command("models")
-@options.served(required=False)
-@options.stack
-@options.team
-@options.as_json()
+@options.server_argument(required=False)
+@options.stack_option
+@options.team_option
+@options.json_option()
 def click_command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
     """Model servers: versions, replicas, requests, latencies.
 
@@ -21,5 +21,5 @@ def click_command(target: str | None, stack: str, team: str | None, as_json: boo
     from cli.commands.models import command
     from core import terminal
 
-    access = Access.of(stack, team, options.context())
+    access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, target, terminal.console(), as_json=as_json)

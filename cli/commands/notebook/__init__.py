@@ -9,7 +9,7 @@ from cli import options
 
 @click.command("notebook")
 @click.argument("name")
-@options.stack
+@options.stack_option
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default 8888, or a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 def click_command(name: str, stack: str, port: int | None, opens: bool) -> None:
@@ -26,5 +26,5 @@ def click_command(name: str, stack: str, port: int | None, opens: bool) -> None:
     file = stack_config.file(stack)
     command.check_readable(name, stack_config.encrypted(file, "workloads"))
     resolved = stack_config.load(file)
-    access = Access.of(stack, None, options.context())
+    access = Access.of(stack, None, options.kubeconfig_context())
     command.run(access, resolved, name, terminal.console(), port=port, opens=opens)

@@ -10,10 +10,10 @@ from cli import options
 
 
 @click.command("predict")
-@options.served()
+@options.server_argument()
 @click.argument("request_file", metavar="[FILE]", type=click.File("rb"), default="-")
-@options.stack
-@options.team
+@options.stack_option
+@options.team_option
 @click.option("--version", type=click.IntRange(min=1), help="A version instead of the newest one that is served.")
 @click.option("--label", help="The version of this label.")
 @click.option("--signature", help="A signature instead of `serving_default`.")
@@ -39,4 +39,4 @@ def click_command(
         raise UserError("--version: conflicts with --label, which names a version as well; remove one of them")
     version_options = command.PredictOptions(target, version, label)
     request = command.body(request_file.read(), signature)
-    command.run(Access.of(stack, team, options.context()), version_options, request)
+    command.run(Access.of(stack, team, options.kubeconfig_context()), version_options, request)

@@ -10,8 +10,8 @@ from cli import options
 
 
 @click.command("preview")
-@options.stack
-@options.policies
+@options.stack_option
+@options.policies_option
 @click.option(
     "--report", type=Path, default="preview.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
 )
@@ -27,4 +27,4 @@ def click_command(stack: str, policies: str, report: Path, base: str) -> int:
     from core import terminal
     from driver.update.policy_pack import Policies
 
-    return show.run(stack, options.context(), base, report, terminal.console(), Policies(policies))
+    return show.run(stack, options.kubeconfig_context(), base, report, terminal.console(), Policies(policies))

@@ -55,7 +55,7 @@ class Comparison:
             # Of a stack whose file is gone, only an earlier commit can acknowledge what is lost.
             acknowledged=Acknowledged.of(one.settings) if one else Acknowledged(),
             stand_ins=one.stand_ins if one else {},
-            removed=self.after is None,
+            stack_removed=self.after is None,
         )
         rules = policy_pack.changes(self.name, self.base.folder / policy_pack.PACK.name) if self.after else []
         return replace(found, policy_changes=tuple(rules))
@@ -69,34 +69,34 @@ def report(
     *,
     acknowledged: Acknowledged,
     stand_ins: Mapping[str, str] = MappingProxyType({}),
-    removed: bool = False,
+    stack_removed: bool = False,
 ) -> Report:
     """What the graph of `after` changes in that of `before`, the preview of the merge base `commit`.
 
     `acknowledged`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only
-    provider, and why. `removed`: whether the branch has no file of the stack, so that only an earlier one can
+    provider, and why. `stack_removed`: whether the branch has no file of the stack, so that only an earlier one can
     acknowledge losses.
     """
     warnings = _failures(name, commit, before)
     alone = events.report(name, after.events, failed=after.failed)
     # A graph that ends with an error lacks resources, which would look deleted.
-    whole = not (before.failed or (after.failed and alone.errors))
-    steps = graphs.steps(before.events if whole else (), after.events, replaces, follows)
+    both_complete = not (before.failed or (after.failed and alone.errors))
+    steps = graphs.steps(before.events if both_complete else (), after.events, replaces, follows)
     streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
-    refused = graphs.refusals(steps)
+    refusals = graphs.refusals(steps)
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
-    if removed:
-        acknowledged = replace(acknowledged, removed=True)
+    if stack_removed:
+        acknowledged = replace(acknowledged, stack_removed=True)
     planned, jobs = list_planned(streamed), list_job_steps(streamed)
     at_risk = find_risks(planned, acknowledged)
     return after.explained(
         replace(
             found,
             warnings=(*after.notes, *warnings, *found.warnings),
-            risks=(*(Risk(line, stops=True) for line in refused), *at_risk),
+            risks=(*(Risk(line, stops_update=True) for line in refusals), *at_risk),
             runs=run_effects.effect_lines(jobs, None),
             compared_with=commit,
-            removed=removed,
+            stack_removed=stack_removed,
         )
     )
 

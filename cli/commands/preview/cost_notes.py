@@ -9,7 +9,7 @@ from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Outputs, Report
 from cli.output import aggregated
 from cli.output.numbers import cost
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.base import outputs
 from components.base.plural import number_of
 
@@ -38,7 +38,7 @@ _ESTIMATES = (
 )
 _BASES = {False: "List prices on demand", True: "Spot prices, which change daily"}
 _NO_DATE = "an unknown date"
-_MOST_NAMED = 8
+_MAX_NAMES = 8
 
 
 def price_note(report: Report) -> str:
@@ -67,7 +67,7 @@ def _date(group: Outputs) -> str:
 
 
 def _dated(machines: dict[str, list[str]]) -> Iterator[str]:
-    return (f"{first(names, _MOST_NAMED)} of {date}" for date, names in sorted(machines.items()))
+    return (f"{first_names(names, _MAX_NAMES)} of {date}" for date, names in sorted(machines.items()))
 
 
 def training_shares(report: Report) -> Iterator[str]:

@@ -47,7 +47,9 @@ class Streamed:
 
     def explained(self, report: Report) -> Report:
         """The report with the reason of a failure before the engine ran, of which no event tells."""
-        is_explained = report.errors or report.loses_data or any(result.messages for result in report.policy_results)
+        is_explained = (
+            report.errors or report.stopped_by_risk or any(result.messages for result in report.policy_results)
+        )
         if not self.failed or is_explained:
             return report
         return replace(report, errors=tuple(line.removeprefix("error: ") for line in self.complaints))

@@ -63,7 +63,7 @@ def report(
         policy_results=results,
         errors=tuple(dict.fromkeys(diagnostics.lines["error"])),
         warnings=tuple(dict.fromkeys(warnings)),
-        risks=tuple(Risk(line, stops=True) for line in dict.fromkeys(diagnostics.refused)),
+        risks=tuple(Risk(line, stops_update=True) for line in dict.fromkeys(diagnostics.refusals)),
         stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
         values=tuple(diagnostics.values[token] for token in sorted(diagnostics.values)),
         failed=failed,
@@ -82,11 +82,11 @@ def _changes(steps: Iterable[Event]) -> tuple[list[Change], int]:
             unchanged.add(urn)
         elif operation in OPERATIONS:
             name, changed = urn.rpartition("::")[2], tuple(properties.of(step))
-            found[urn] = Change(operation, _short(step["type"]), name, changed, blocked=_blocked(step))
+            found[urn] = Change(operation, _short(step["type"]), name, changed, is_protected=_is_protected(step))
     return list(found.values()), len(unchanged)
 
 
-def _blocked(step: Event) -> bool:
+def _is_protected(step: Event) -> bool:
     """Whether it is protected; of the stack's own components, whether their data is."""
     old = step.get("old") or {}
     of_component = old.get("inputs") or {} if step["type"] in (outputs.VOLUME, outputs.NAMESPACE) else {}
@@ -122,7 +122,7 @@ class _Diagnostics:
 
     lines: dict[str, list[str]] = field(default_factory=lambda: {"error": [], "warning": []})
     """By severity."""
-    refused: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
     """Deletions that the engine refuses."""
     values: dict[str, Coverage] = field(default_factory=dict)
     """Which values the preview-only providers could check, by type of resource."""
@@ -138,10 +138,10 @@ def _diagnostics(events: Iterable[Event]) -> _Diagnostics:
             known = found.values.get(checked.token)
             found.values[checked.token] = known.and_of(checked) if known else checked
         elif severity in found.lines:
-            refused = protected_resources.refusals(message)
+            refusals = protected_resources.refusals(message)
             text = protected_resources.reword(message.strip())
-            found.refused += refused
-            found.lines[severity] += [] if refused else _lines(text)
+            found.refusals += refusals
+            found.lines[severity] += [] if refusals else _lines(text)
             found.packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
     return found
 

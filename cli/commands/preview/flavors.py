@@ -73,7 +73,7 @@ def _without(report: Report, flavor: Flavor) -> str:
     text = (
         f"Of this stack, {occupants.shortened(own)} may use {what}" if own else f"No workload of this stack uses {what}"
     )
-    if not occupants.refused(report):
+    if not occupants.guard_refuses(report):
         return text
     return f"{text}, and its namespaces refuse other pods that try (ValidatingAdmissionPolicy)"
 

@@ -10,9 +10,9 @@ from cli.output.escaping import line
 
 LIMIT = 8_000
 """Bytes of the whole beginning."""
-_REST, _BETWEEN = 60, 3
+_REST_BYTES, _SEPARATOR_BYTES = 60, 3
 """Bytes of the line that counts what is left out; between two items."""
-_LEAST = 130
+_LEAST_ITEM_BYTES = 130
 """Bytes to which an item is shortened at most."""
 
 
@@ -26,29 +26,29 @@ class Block:
     is_list: bool = False
     when: str = ""
     """Under which condition it holds; empty if it does."""
-    below: bool = False
+    has_section: bool = False
     """Whether a section has all of it, more in detail."""
 
     @property
     def weight(self) -> int:
         """Its share of the beginning, as a multiple."""
-        return 1 if self.below else 3
+        return 1 if self.has_section else 3
 
     @cached_property
-    def whole(self) -> str:
+    def markdown(self) -> str:
         """As Markdown."""
         return self._of(list(map(line, self.items)))
 
-    def shown(self, limit: int) -> str:
+    def markdown_within(self, limit: int) -> str:
         """As Markdown of at most so many bytes: long items are shortened, so that more fit; the others are counted."""
-        if _size(self.whole) <= limit:
-            return self.whole
-        left = limit - _size(self._of([])) - _REST
-        share = max(left // len(self.items) - _BETWEEN, _LEAST)
+        if _size(self.markdown) <= limit:
+            return self.markdown
+        left = limit - _size(self._of([])) - _REST_BYTES
+        share = max(left // len(self.items) - _SEPARATOR_BYTES, _LEAST_ITEM_BYTES)
         fitting: list[str] = []
         for item in self.items:
-            shown = _cut(item, share)
-            if (left := left - _size(shown) - _BETWEEN) < 0:
+            shown = _truncate(item, share)
+            if (left := left - _size(shown) - _SEPARATOR_BYTES) < 0:
                 break
             fitting.append(shown)
         return self._of(fitting, len(self.items))
@@ -62,28 +62,28 @@ class Block:
         return f"**{self.title}{self.when}:** {'; '.join([*items, *more])}."
 
 
-def fitted(parts: Sequence[Block | str], limit: int = LIMIT) -> Iterator[str]:
+def fit_parts(parts: Sequence[Block | str], limit: int = LIMIT) -> Iterator[str]:
     """The parts within the limit. Texts are whole, and so are blocks that need no more than their share of the rest;
     the others share what these leave.
     """
     left = limit - sum(_size(part) + 2 for part in parts if isinstance(part, str))
     found = (part for part in parts if isinstance(part, Block))
-    blocks = sorted(found, key=lambda block: _size(block.whole) / block.weight)
+    blocks = sorted(found, key=lambda block: _size(block.markdown) / block.weight)
     weights = sum(block.weight for block in blocks)
     shares: dict[int, int] = {}
     for block in blocks:
-        shares[id(block)] = min(_size(block.whole) + 2, left * block.weight // weights)
+        shares[id(block)] = min(_size(block.markdown) + 2, left * block.weight // weights)
         left -= shares[id(block)]
         weights -= block.weight
     for part in parts:
-        yield part if isinstance(part, str) else part.shown(shares[id(part)] - 2)
+        yield part if isinstance(part, str) else part.markdown_within(shares[id(part)] - 2)
 
 
 def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _cut(text: str, limit: int) -> str:
+def _truncate(text: str, limit: int) -> str:
     """The text as Markdown of at most so many bytes, shortened."""
     shown = text
     while _size(line(shown)) > limit:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cli.commands.preview import occupants
 from cli.commands.preview.report import Report
 from cli.output.texts import bold
-from components.base.labels import TIER
+from components.base.labels import ACCELERATOR_YEAR
 
 _QUOTA = "core/v1:ResourceQuota"
 _CLUSTER_QUEUE = ":ClusterQueue"
@@ -28,13 +28,15 @@ def lines(report: Report) -> Iterator[str]:
 def _of_tiers(report: Report) -> Iterator[str]:
     """Node groups whose tier changes, who else has the new one, and whose pods select it."""
     found = report.registered("NodeGroup")
-    tiers = {name: tuple((side.get("labels") or {}).get(TIER) for side in both) for name, both in found.items()}
+    tiers = {
+        name: tuple((side.get("labels") or {}).get(ACCELERATOR_YEAR) for side in both) for name, both in found.items()
+    }
     for name, (old, new) in tiers.items():
         if not (old and new) or old == new:
             continue
         others = [other for other, (_, tier) in tiers.items() if tier == new and other != name]
         shared = f", which {', '.join(others)} {'have' if len(others) > 1 else 'has'} too" if others else ""
-        selecting = list(dict.fromkeys(each.title for each in report.pods_after if each.selects_by(TIER)))
+        selecting = list(dict.fromkeys(each.title for each in report.pods_after if each.selects_by(ACCELERATOR_YEAR)))
         own = f"of this stack, {occupants.shortened(selecting)} do" if selecting else "no workload of this stack does"
         yield (
             f"node group {bold(name)}: tier {old} → {new}, the year of its accelerator{shared}. Only pods that select"

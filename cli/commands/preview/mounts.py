@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Report
-from cli.output.texts import bold, first
+from cli.output.texts import bold, first_names
 from components.base import outputs
 
-_MOST_NAMED = 6
+_MAX_NAMES = 6
 _LACKS = {
     outputs.MODEL_SERVER: "no model to load",
     outputs.TRAINING_JOB: "no checkpoint to resume from",
@@ -90,7 +90,7 @@ def _owners(pods: Sequence[Pods]) -> Mapping[str, str]:
     found: dict[str, dict[str, None]] = {}
     for each in pods:
         found.setdefault(each.kind, {})[each.title] = None
-    return {kind: first(list(titles), _MOST_NAMED) for kind, titles in found.items()}
+    return {kind: first_names(list(titles), _MAX_NAMES) for kind, titles in found.items()}
 
 
 def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -101,7 +101,7 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _line(move: Move) -> str:
     names = [bold(name) for name in dict.fromkeys(each.name for each in move.pods)]
     mount = "mounts" if len(names) == 1 else "mount"
-    text = f"{first(names, _MOST_NAMED)} {mount} volume {bold(move.new)} instead of {bold(move.old)}"
+    text = f"{first_names(names, _MAX_NAMES)} {mount} volume {bold(move.new)} instead of {bold(move.old)}"
     if not move.is_new:
         return text
     return f"{text}. {move.new} is new and starts {f'with {move.starts}' if move.starts else 'empty'}"

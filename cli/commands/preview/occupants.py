@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Outputs, Report
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.admission import gpu_guard
 from components.base import outputs
 from components.base.labels import FLAVOR
 
-_MOST_NAMED = 4
+_MAX_NAMES = 4
 _UNSEEN = (outputs.PIPELINE, outputs.SWEEP)
 """Components whose pods are in no object of the stack: another program makes them."""
 
@@ -40,7 +40,7 @@ def fate(report: Report, group: str) -> str:
         sentences.append(_again(report, group))
     if not _labels(report, group).get("gpusMax"):
         sentences.append("Other pods start again elsewhere if a controller, such as a Deployment, has them")
-    elif refused(report):
+    elif guard_refuses(report):
         sentences.append("The stack's namespaces admit no other pods with GPUs")
     else:
         sentences.append(
@@ -108,14 +108,14 @@ def queues_on(report: Report, flavor: str) -> list[str]:
     return [name for name, queue in queues if flavor in _flavors(queue)]
 
 
-def refused(report: Report) -> bool:
+def guard_refuses(report: Report) -> bool:
     """Whether an admission policy refuses pods with GPUs that are neither in a queue nor declared by the stack."""
     return any(name.endswith(gpu_guard.OWN) for name in report.admission)
 
 
 def shortened(titles: Sequence[str]) -> str:
     """A few names, and the number of the others."""
-    return first(titles, _MOST_NAMED)
+    return first_names(titles, _MAX_NAMES)
 
 
 def flavor_of(report: Report, group: str) -> str:

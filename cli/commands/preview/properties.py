@@ -27,13 +27,13 @@ def of(step: Step) -> Iterator[Property]:
         else:
             values = property_path.find(old, path), property_path.find(new, path)
             found = list(_inside(path, *values)) or [(path, *_texts(*values))]
-        for each, before, after, whole in found:
+        for each, before, after, full_values in found:
             came, went = kind.startswith("add"), kind.startswith("delete")
-            yield Property(each, "" if came else before, "" if went else after, replaces, whole)
+            yield Property(each, "" if came else before, "" if went else after, replaces, full_values)
 
 
 def _texts(old: Any, new: Any) -> tuple[str, str, str]:
-    return (*property_path.texts(old, new), property_path.whole(old, new))
+    return (*property_path.texts(old, new), property_path.full_values(old, new))
 
 
 def _differences(step: Step) -> list[tuple[str, str]]:

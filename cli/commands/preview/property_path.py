@@ -32,7 +32,7 @@ _NEAR = 8
 _NAMES = ("mountPath", "name")
 """Keys that identify the items of a list, the first ones before the others."""
 _LIMIT = 60
-_WHOLE = 20_000
+_FULL_LIMIT = 20_000
 """Characters of two values that are compared as they are, others by their digest."""
 BETWEEN = "\x1f"
 """Between two whole values."""
@@ -63,7 +63,7 @@ def find(value: Any, path: str) -> Any:
     return value
 
 
-def end(path: str, limit: int) -> str:
+def truncate_start(path: str, limit: int) -> str:
     """The last steps of a path, of at most so many characters: they tell more than the first ones."""
     if len(path) <= limit:
         return path
@@ -122,7 +122,7 @@ def parsed(value: Any) -> Any:
 
 def text(value: Any) -> str:
     """A value on one short line; secret and unknown values as such."""
-    return _cut(_line(value))
+    return _truncate(_line(value))
 
 
 def texts(old: Any, new: Any) -> tuple[str, str]:
@@ -132,38 +132,40 @@ def texts(old: Any, new: Any) -> tuple[str, str]:
 
 def excerpts(before: str, after: str) -> tuple[str, str]:
     """Two lines; of long ones, the part that differs."""
-    same = _alike(before, after)
-    if before == after or same < _LIMIT - _CONTEXT or max(len(before), len(after)) <= _LIMIT:
-        return _cut(before), _cut(after)
-    end = _alike(before[: same - 1 : -1], after[: same - 1 : -1])
-    first, second = (_excerpt(line, same - _CONTEXT, len(line) - end + _CONTEXT) for line in (before, after))
+    same_at_start = _common_prefix_length(before, after)
+    if before == after or same_at_start < _LIMIT - _CONTEXT or max(len(before), len(after)) <= _LIMIT:
+        return _truncate(before), _truncate(after)
+    same_at_end = _common_prefix_length(before[: same_at_start - 1 : -1], after[: same_at_start - 1 : -1])
+    first, second = (
+        _excerpt(line, same_at_start - _CONTEXT, len(line) - same_at_end + _CONTEXT) for line in (before, after)
+    )
     return first, second
 
 
-def whole(old: Any, new: Any) -> str:
+def full_values(old: Any, new: Any) -> str:
     """Two values in full where `texts` shows parts of them, or a digest of very long ones; else empty."""
     before, after = _line(old), _line(new)
     if max(len(before), len(after)) <= _LIMIT:
         return ""
     both = f"{before}{BETWEEN}{after}"
-    return both if len(both) <= _WHOLE else digest(both, 64)
+    return both if len(both) <= _FULL_LIMIT else digest(both, 64)
 
 
-def _alike(one: str, other: str) -> int:
+def _common_prefix_length(first: str, other: str) -> int:
     """How many characters both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(first, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(other)))
 
 
 def _excerpt(line: str, start: int, end: int) -> str:
-    return _cut(f"…{line[start:end]}{'…' if end < len(line) else ''}")
+    return _truncate(f"…{line[start:end]}{'…' if end < len(line) else ''}")
 
 
 def _line(value: Any) -> str:
     return "" if value is ABSENT else json.dumps(_masked(value), ensure_ascii=False, sort_keys=True)
 
 
-def _cut(line: str) -> str:
+def _truncate(line: str) -> str:
     return line if len(line) <= _LIMIT else line[: _LIMIT - 1] + "…"
 
 

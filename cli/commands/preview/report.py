@@ -31,13 +31,13 @@ class Property:
     old: str
     new: str
     replaces: bool
-    whole: str = ""
-    """What tells it from another whose texts are cut in the same way: both values in full. Empty if they are short."""
+    full_values: str = ""
+    """Both values in full, which tell it from another whose texts are truncated alike. Empty if they are short."""
 
     @property
     def values(self) -> tuple[str, str]:
         """Both values in full; of very long ones, the texts."""
-        before, between, after = self.whole.partition(BETWEEN)
+        before, between, after = self.full_values.partition(BETWEEN)
         return (before if self.old else "", after if self.new else "") if between else (self.old, self.new)
 
 
@@ -49,8 +49,8 @@ class Change:
     type: str
     name: str
     properties: tuple[Property, ...] = ()
-    blocked: bool = False
-    """Whether it is protected, so that the engine refuses a step that deletes or replaces it."""
+    is_protected: bool = False
+    """Whether it would be deleted or replaced although it is protected, which the engine refuses."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Report:
     """Which values the preview-only providers could check, by type of resource."""
     compared_with: str = ""
     """The commit with which the preview was compared; empty if it was the deployed state."""
-    removed: bool = False
+    stack_removed: bool = False
     """Whether the stack's file no longer exists, so that everything it declared is deleted."""
     picture: str = ""
     """The path of the picture of the stack from the report's folder; empty without one."""
@@ -112,32 +112,32 @@ class Report:
         return frozenset((*of_components, *(change.name for change in self.changes)))
 
     @property
-    def refused(self) -> bool:
-        """Whether a mandatory policy is violated."""
+    def violates_policy(self) -> bool:
+        """Whether a mandatory policy is violated, which refuses the update."""
         return any(result.messages and result.level == "mandatory" for result in self.policy_results)
 
     @property
-    def loses_data(self) -> bool:
-        """Whether a risk stops the update."""
-        return any(risk.stops for risk in self.risks)
+    def stopped_by_risk(self) -> bool:
+        """Whether a risk of data stops the update."""
+        return any(risk.stops_update for risk in self.risks)
 
     @property
-    def blocked(self) -> bool:
-        """Whether the engine refuses the update, because it deletes or replaces what is protected."""
-        return any(change.blocked for change in self.changes)
+    def touches_protected(self) -> bool:
+        """Whether it deletes or replaces what is protected, so that the engine refuses the update."""
+        return any(change.is_protected for change in self.changes)
 
     @property
     def when(self) -> str:
         """Under which condition anything of it happens; empty for an update that a deployment just makes."""
-        after = "once that is run" if self.removed else ""
-        if not self.loses_data:
+        after = "once that is run" if self.stack_removed else ""
+        if not self.stopped_by_risk:
             return after
         return f"{after} and no longer refused" if after else "if it were not refused"
 
     @property
-    def stopped(self) -> bool:
-        """Whether the update must not proceed."""
-        return self.failed or self.loses_data
+    def must_not_run(self) -> bool:
+        """Whether the update must not run: its preview failed, or data is at risk."""
+        return self.failed or self.stopped_by_risk
 
     def of(self, operation: str) -> list[Change]:
         """What an operation would touch."""

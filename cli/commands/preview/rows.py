@@ -31,7 +31,7 @@ class Row:
     type: str
     names: tuple[str, ...]
     properties: tuple[Property, ...] = ()
-    blocked: bool = False
+    is_protected: bool = False
     apart: tuple[str, ...] = ()
     """Paths of properties that change too, of each resource in another way: other rows have them."""
     like: int = 0
@@ -45,19 +45,19 @@ class Row:
     @property
     def words(self) -> str:
         """The operation, and whether protection blocks it."""
-        return f"{self.operation} (blocked)" if self.blocked else self.operation
+        return f"{self.operation} (blocked)" if self.is_protected else self.operation
 
 
 def rows(changes: Iterable[Change]) -> Iterator[Row]:
     """Rows in the order of the changes."""
-    for (operation, kind, has_no_properties, blocked), alike in groupby(
-        changes, lambda c: (c.operation, c.type, not c.properties, c.blocked)
+    for (operation, kind, has_no_properties, is_protected), alike in groupby(
+        changes, lambda c: (c.operation, c.type, not c.properties, c.is_protected)
     ):
         several = list(alike)
         if has_no_properties and len(several) >= LEAST_GROUPED:
-            yield Row(operation, kind, tuple(change.name for change in several), blocked=blocked)
+            yield Row(operation, kind, tuple(change.name for change in several), is_protected=is_protected)
         else:
-            yield from (Row(operation, kind, (change.name,), change.properties, blocked) for change in several)
+            yield from (Row(operation, kind, (change.name,), change.properties, is_protected) for change in several)
 
 
 def together(found: Iterable[Row]) -> Iterator[Row]:
@@ -154,7 +154,7 @@ def common_apart(found: Sequence[Row]) -> Iterator[Row]:
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in found:
         paths = frozenset(each.path for each in row.properties)
-        groups.setdefault((row.operation, row.type, row.blocked, paths), []).append(row)
+        groups.setdefault((row.operation, row.type, row.is_protected, paths), []).append(row)
     for several in groups.values():
         yield from _common_and_rest(several, ranks) if len(several) > 1 and size(several) >= LEAST_GROUPED else several
 
@@ -194,7 +194,7 @@ def _names(several: Iterable[Row]) -> tuple[str, ...]:
 
 def _names_a_run(name: str, changed: Property) -> bool:
     found = of_any(name, changed)
-    before, _, after = found.whole.partition(BETWEEN) if found.whole else (found.old, "", found.new)
+    before, _, after = found.full_values.partition(BETWEEN) if found.full_values else (found.old, "", found.new)
     return before == after and _NAME_PLACEHOLDER in before
 
 
@@ -202,12 +202,12 @@ def _names_a_run(name: str, changed: Property) -> bool:
 def of_any(name: str, changed: Property) -> Property:
     """A property as it is of any resource: without this one's name, also where a digest follows."""
     own = _own(name)
-    whole = _hidden(own, changed.whole)
-    if BETWEEN in whole:
-        old, new = excerpts(*whole.split(BETWEEN, 1))
+    full_values = _hidden(own, changed.full_values)
+    if BETWEEN in full_values:
+        old, new = excerpts(*full_values.split(BETWEEN, 1))
     else:
         old, new = (_without_end(name, _hidden(own, value)) for value in (changed.old, changed.new))
-    return replace(changed, old=old if changed.old else "", new=new if changed.new else "", whole=whole)
+    return replace(changed, old=old if changed.old else "", new=new if changed.new else "", full_values=full_values)
 
 
 def _hidden(own: re.Pattern[str], value: str) -> str:

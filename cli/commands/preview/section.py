@@ -12,12 +12,12 @@ from cli.commands.preview.report import Report
 from cli.output import aggregated
 from cli.output.markdown import bullets, details, full_table
 
-CUT = "<!-- tensorplane: may be cut here -->"
-"""A block. What is between two of these is whole; a comment without room for it leaves it out."""
+SEPARATOR = "<!-- tensorplane: may be cut here -->"
+"""A block of its own. CI leaves out of a comment what is between two of these and does not fit, never a part of it."""
 LOCATION = "below, or in preview.md in the artifacts of the run"
-_ROWS = 40
+_MAX_OPEN_ROWS = 40
 """Of a list or table, those that no click has to open."""
-_BYTES = 12_000
+_COLLAPSED_BYTES = 12_000
 """Of what one click opens, about."""
 
 Row = TypeVar("Row")
@@ -83,22 +83,22 @@ def tabled(
 
 def _rest(found: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
     if len(found) > (open_rows := _shown(found)):
-        yield CUT
-        yield from closed(f"{len(found) - open_rows:,} more", found[open_rows:], shown)
+        yield SEPARATOR
+        yield from collapsed(f"{len(found) - open_rows:,} more", found[open_rows:], shown)
 
 
 def _shown(found: Sequence[object]) -> int:
     """How many rows no click has to open: one more takes no more room than the line that counts it."""
-    return _ROWS + (len(found) == _ROWS + 1)
+    return _MAX_OPEN_ROWS + (len(found) == _MAX_OPEN_ROWS + 1)
 
 
-def closed(what: str, rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
-    """Rows that a click opens: many in several pieces, of which a comment has those that fit."""
+def collapsed(what: str, rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
+    """Rows that are collapsed until a click: many in several pieces, of which a comment has those that fit."""
     pieces = list(_pieces(rows, shown))
     done = 0
     for piece in pieces:
         if done:
-            yield CUT
+            yield SEPARATOR
         numbers = f": {done + 1:,} to {done + len(piece):,} of {len(rows):,}" if len(pieces) > 1 else ""
         yield from details(f"{what}{numbers}", [shown(piece)])
         done += len(piece)
@@ -109,7 +109,7 @@ def _pieces(rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Itera
     heading = len(shown(rows[:0]).encode())
     for index, row in enumerate(rows):
         more = len(shown([row]).encode()) - heading
-        if size and size + more > _BYTES:
+        if size and size + more > _COLLAPSED_BYTES:
             yield rows[start:index]
             start, size = index, 0
         size += more

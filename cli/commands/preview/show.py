@@ -44,7 +44,7 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, polic
     _write(file, render.markdown(found))
     also = f", picture{'s' if len(drawn) > 1 else ''}: {', '.join(map(str, drawn))}"
     console.print(f"Report: {file}" + (also if drawn else ""), style="dim", highlight=False)
-    return 1 if found.stopped else 0
+    return 1 if found.must_not_run else 0
 
 
 def _previewed(stack: str, context: str, base: str, console: Console, policies: Policies) -> Report:

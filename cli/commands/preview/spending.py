@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cli.output.numbers import change, dollars
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.base.price import Usd
 from components.cost.difference import Compared, total
 from components.cost.estimate import EXPECTED, HOURS_PER_MONTH, MAX, MIN, OWNED
 
-_NAMES = 8
+_MAX_NAMES = 8
 """Maximum names in a sentence."""
 
 
@@ -24,7 +24,7 @@ def sentence(found: Sequence[Compared]) -> str:
     old = total((each.before for each in known if each.before), MAX).usd
     new = total((each.after for each in known if each.after), MAX).usd
     excluded = [each.name for each in groups if each not in known]
-    lacking = f", without {first(excluded, _NAMES)}, whose price is unknown" if excluded else ""
+    lacking = f", without {first_names(excluded, _MAX_NAMES)}, whose price is unknown" if excluded else ""
     before, after = f"${dollars(old)}", f"${dollars(new)}"
     if before == after:
         most = f"at most {after} per hour ({_month(new)} a month{lacking}), as before"
@@ -74,8 +74,8 @@ def expected(found: Sequence[Compared]) -> str:
     if not names:
         return ""
     return (
-        f"The likely cost is unknown: set nodeGroups.*.expected of {first(names, _NAMES)} to the average number of"
-        " nodes, and this report shows the cost per hour and month on average"
+        f"The likely cost is unknown: set nodeGroups.*.expected of {first_names(names, _MAX_NAMES)} to the average"
+        " number of nodes, and this report shows the cost per hour and month on average"
     )
 
 

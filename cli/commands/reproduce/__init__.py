@@ -9,7 +9,7 @@ from cli import options
 
 @click.command("reproduce", short_help="Train a version of a model again, and compare it.")
 @click.argument("target", metavar="MODEL[@VERSION]")
-@options.stack
+@options.stack_option
 @click.option("--account", default="default", show_default=True, help="Service account whose rights on volumes to use.")
 @click.option("--again", is_flag=True, help="Train once more what was reproduced already.")
 def click_command(target: str, stack: str, account: str, again: bool) -> None:
@@ -26,4 +26,4 @@ def click_command(target: str, stack: str, account: str, again: bool) -> None:
     from cli.commands.reproduce import command
     from core import terminal
 
-    command.run(VersionOptions(target, stack, options.context(), account), terminal.console(), again=again)
+    command.run(VersionOptions(target, stack, options.kubeconfig_context(), account), terminal.console(), again=again)

@@ -10,7 +10,7 @@ from cli.commands.lineage.graph import Node
 from cli.output import texts
 from components.base.plural import number_of
 
-_MOST_NAMED = 5
+_MAX_NAMES = 5
 
 
 def differing(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -28,7 +28,7 @@ def identical(then: Node, now: Node) -> str:
 def lines(then: Node, now: Node) -> list[str]:
     """What differs, and what may be the reason."""
     parts = differing(then.content, now.content)
-    what = texts.first(parts, _MOST_NAMED)
+    what = texts.first_names(parts, _MAX_NAMES)
     first = f"{then.title}: made again as {now.id}, and differs in {len(parts)} of {len(then.content)} parts: {what}"
     return [first, *(f"  {reason}" for reason in _reasons(then.record, now.record))]
 

@@ -10,8 +10,8 @@ from cli import options
 
 
 @click.command("run")
-@options.stack
-@options.team
+@options.stack_option
+@options.team_option
 @click.option("--name", help="Name of the job (default: that of the script, or of the file).")
 @click.option("-f", "--file", type=Path, metavar="JOB.yaml", help="The job's settings, as below `workloads: NAME:`.")
 @click.option("--queue", metavar="QUEUE", help="Queue that admits the job.")
@@ -55,5 +55,7 @@ def click_command(
     from core import terminal
 
     job = request.job(name, file, command_line, request.JobOptions.of(given), team=team)
-    submit_options = SubmitOptions(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
+    submit_options = SubmitOptions(
+        job, stack, team, options.kubeconfig_context(), again=again, dry_run=dry_run, detach=detach
+    )
     command.run(submit_options, terminal.console())

@@ -23,7 +23,7 @@ class _Runs(click.Group):
     short_help="Runs of pipelines: list, show, page, start, cancel.",
     subcommand_metavar="[PIPELINE|RUN|COMMAND] [ARGS]...",
 )
-@options.stack
+@options.stack_option
 @click.pass_context
 def click_command(ctx: click.Context, stack: str) -> None:
     """Runs of the pipelines of a stack.
@@ -37,9 +37,9 @@ def click_command(ctx: click.Context, stack: str) -> None:
 
 @click_command.command("list")
 @click.argument("pipeline", required=False)
-@options.stack
+@options.stack_option
 @click.option("--all", "everything", is_flag=True, help="All runs, not only the newest.")
-@options.as_json()
+@options.json_option()
 def _list(pipeline: str | None, stack: str, everything: bool, as_json: bool) -> None:
     """Runs of a PIPELINE, or of all: state, parts and time of each stage."""
     _list_of(pipeline, stack, everything=everything, as_json=as_json)
@@ -50,27 +50,27 @@ def _list_of(pipeline: str | None, stack: str, *, everything: bool, as_json: boo
     from cli.commands.runs import tables
     from core import terminal
 
-    access = Access.of(stack, None, options.context())
+    access = Access.of(stack, None, options.kubeconfig_context())
     tables.show(access, pipeline, terminal.console(), everything=everything, as_json=as_json)
 
 
 @click_command.command("show")
 @click.argument("name", metavar="PIPELINE|RUN")
-@options.stack
-@options.as_json()
+@options.stack_option
+@options.json_option()
 def _show(name: str, stack: str, as_json: bool) -> None:
     """The newest run of a PIPELINE, or a RUN: progress, time, ETA and cost of each stage, what was skipped and why."""
     from cli.access import Access
     from cli.commands.runs import show
     from core import terminal
 
-    access = Access.of(stack, None, options.context())
+    access = Access.of(stack, None, options.kubeconfig_context())
     show.run(access, name, terminal.console(), as_json=as_json)
 
 
 @click_command.command("page")
 @click.argument("name", metavar="PIPELINE|RUN")
-@options.stack
+@options.stack_option
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
@@ -83,13 +83,13 @@ def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
     from cli.commands.runs import page
     from core import terminal
 
-    access = Access.of(stack, None, options.context())
+    access = Access.of(stack, None, options.kubeconfig_context())
     page.run(access, name, terminal.console(), port=port, opens=opens)
 
 
 @click_command.command("start")
 @click.argument("pipeline")
-@options.stack
+@options.stack_option
 @click.option(
     "--account", default="default", show_default=True, help="Service account whose rights on the volumes to use."
 )
@@ -101,14 +101,14 @@ def _start(pipeline: str, stack: str, account: str) -> None:
     """
     from cli.commands.runs import start
 
-    print(start.run(pipeline, stack, options.context(), account))
+    print(start.run(pipeline, stack, options.kubeconfig_context(), account))
 
 
 @click_command.command("cancel")
 @click.argument("run")
-@options.stack
+@options.stack_option
 def _cancel(run: str, stack: str) -> None:
     """Stop a RUN. The results of parts that are done stay for the next one."""
     from cli.commands.runs import start
 
-    print(start.cancel(run, stack, options.context()))
+    print(start.cancel(run, stack, options.kubeconfig_context()))

@@ -11,8 +11,8 @@ from cli import options
 
 @click.command("sweep")
 @click.argument("sweep", required=False)
-@options.stack
-@options.team
+@options.stack_option
+@options.team_option
 @click.option(
     "-f", "--file", type=Path, metavar="SWEEP.yaml", help="The sweep's settings, as below `workloads: NAME:`."
 )
@@ -21,7 +21,7 @@ from cli import options
 @click.option("--dry-run", is_flag=True, help="Print the objects as YAML, and create nothing.")
 @click.option("--detach", is_flag=True, help="Return once the sweep is submitted.")
 @click.option("--publish", metavar="SERVER", help="Model server that gets the best trial's model.")
-@options.as_json()
+@options.json_option()
 def click_command(
     sweep: str | None,
     stack: str,
@@ -59,7 +59,7 @@ def click_command(
             sweep_file.sweep(name, file, team=team),
             stack,
             team,
-            options.context(),
+            options.kubeconfig_context(),
             again=again,
             dry_run=dry_run,
             detach=detach,
@@ -71,7 +71,7 @@ def click_command(
     _without(("--name", name), ("--again", again), ("--dry-run", dry_run), ("--detach", detach))
     if publish and as_json:
         raise click.UsageError("--json: shows results, and --publish publishes; remove one of them")
-    access = Access.of(stack, team, options.context())
+    access = Access.of(stack, team, options.kubeconfig_context())
     if publish:
         publishing.publish_best(access, sweep, publish, terminal.console())
     else:

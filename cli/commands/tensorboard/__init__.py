@@ -9,7 +9,7 @@ from cli import options
 
 @click.command("tensorboard")
 @click.argument("name")
-@options.stack
+@options.stack_option
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default 6006, or a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @click.option("--image", help="Image with TensorBoard for the pod, if that of the training job has none.")
@@ -23,5 +23,5 @@ def click_command(name: str, stack: str, port: int | None, opens: bool, image: s
     from cli.commands.tensorboard import command
     from core import terminal
 
-    access = Access.of(stack, None, options.context())
+    access = Access.of(stack, None, options.kubeconfig_context())
     command.run(access, name, terminal.console(), port=port, opens=opens, image=image)

@@ -8,8 +8,8 @@ from cli import options
 
 
 @click.command("tiers")
-@options.stack
-@options.as_json()
+@options.stack_option
+@options.json_option()
 def click_command(stack: str, as_json: bool) -> None:
     """Which queue gets which flavors: guaranteed or borrowable.
 

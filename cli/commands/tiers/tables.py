@@ -13,7 +13,7 @@ from cli.commands.tiers import drawing
 from cli.commands.tiers.rows import Flavor, Share, Tier, amount_text, by_team
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
-from cli.output.texts import before_after, first
+from cli.output.texts import before_after, first_names
 
 _WIDE = 100
 _OF_QUEUE = 3
@@ -70,7 +70,7 @@ def _drawing(tiers: Sequence[Tier], width: int) -> Iterator[Text]:
 
 HEADINGS = ("queue", "priority", "teams", "order", "flavor", "guaranteed", "borrowable")
 FLAVOR_HEADINGS = ("flavor", "capacity", "guaranteed", "unreserved")
-_NAMES = 4
+_MAX_NAMES = 4
 """Maximum names of teams, lenders and queues in a cell."""
 
 
@@ -103,12 +103,12 @@ def team_rows(found: Sequence[Tier]) -> list[tuple[str, ...]]:
     lines = []
     for team, shares in teams.items():
         queues = [tier.name for tier in found if team in tier.teams]
-        lines.append((team, *(_sum(name, *shares[name]) for name in names), first(queues, _NAMES)))
+        lines.append((team, *(_sum(name, *shares[name]) for name in names), first_names(queues, _MAX_NAMES)))
     return [("team", *names, "queues"), *lines]
 
 
 def _head(tier: Tier | None) -> tuple[str, ...]:
-    return (tier.priority, first(tier.teams, _NAMES) or NOTHING) if tier else ()
+    return (tier.priority, first_names(tier.teams, _MAX_NAMES) or NOTHING) if tier else ()
 
 
 def _shares(was: Tier | None, now: Tier | None) -> Iterator[tuple[str, ...]]:
@@ -130,7 +130,7 @@ def _of(tier: Tier, flavor: str) -> Share:
 def _texts(share: Share) -> tuple[str, str, str]:
     if not share.order:
         return ("never", "0", "0")
-    lent = f" from {first(share.lenders, _NAMES) or 'no queue'}" if share.borrowable else ""
+    lent = f" from {first_names(share.lenders, _MAX_NAMES) or 'no queue'}" if share.borrowable else ""
     return (
         str(share.order),
         amount_text(share.flavor, share.guaranteed),

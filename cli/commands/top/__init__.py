@@ -8,11 +8,11 @@ from cli import options
 
 
 @click.command("top")
-@options.stack
+@options.stack_option
 @click.option(
     "--history", default="3", show_default=True, metavar="HOURS", help="How far back the plot goes; 0 for no plot."
 )
-@options.as_json()
+@options.json_option()
 def click_command(stack: str, history: str, as_json: bool) -> None:
     """Who has which accelerators, and how many jobs waited.
 
@@ -23,4 +23,4 @@ def click_command(stack: str, history: str, as_json: bool) -> None:
     from cli.commands.top import command
     from core import terminal
 
-    command.run(command.TopOptions(stack, options.context(), history, as_json), terminal.console())
+    command.run(command.TopOptions(stack, options.kubeconfig_context(), history, as_json), terminal.console())

@@ -8,9 +8,9 @@ from cli import options
 
 
 @click.command("usage")
-@options.stack
+@options.stack_option
 @click.option("--month", metavar="YYYY-MM", help="One month (default: the present one, in UTC; `all` for every one).")
-@options.as_json()
+@options.json_option()
 def click_command(stack: str, month: str | None, as_json: bool) -> None:
     """GPU-hours by team, queue and month, and what they cost.
 
@@ -20,4 +20,4 @@ def click_command(stack: str, month: str | None, as_json: bool) -> None:
     from cli.commands.usage import command
     from core import terminal
 
-    command.run(command.UsageOptions(stack, options.context(), month, as_json), terminal.console())
+    command.run(command.UsageOptions(stack, options.kubeconfig_context(), month, as_json), terminal.console())

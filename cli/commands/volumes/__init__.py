@@ -29,8 +29,8 @@ def click_command() -> None:
 
 @click_command.command("list")
 @click.argument("name", required=False)
-@options.stack
-@options.as_json()
+@options.stack_option
+@options.json_option()
 @click.option(
     "--bring-back", is_flag=True, help="Print the objects that restore VolumeSnapshotContent NAME as a snapshot."
 )
@@ -42,13 +42,15 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
     from cli.commands.volumes import command
     from core import terminal
 
-    command.run(command.VolumesOptions(stack, options.context(), name, as_json, bring_back), terminal.console())
+    command.run(
+        command.VolumesOptions(stack, options.kubeconfig_context(), name, as_json, bring_back), terminal.console()
+    )
 
 
 @click_command.command("mount")
 @click.argument("name")
 @click.argument("path", type=click.Path())
-@options.stack
+@options.stack_option
 @click.option("--read-only", is_flag=True, help="Mount it read-only.")
 @click.option("--account", default="default", show_default=True, help="Service account whose rights on it to use.")
 def _mount(name: str, path: str, stack: str, read_only: bool, account: str) -> None:
@@ -58,4 +60,4 @@ def _mount(name: str, path: str, stack: str, read_only: bool, account: str) -> N
     """
     from cli.commands.volumes import mount
 
-    print(mount.run(mount.MountOptions(name, path, stack, options.context(), account, read_only)))
+    print(mount.run(mount.MountOptions(name, path, stack, options.kubeconfig_context(), account, read_only)))

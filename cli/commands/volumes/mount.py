@@ -54,7 +54,7 @@ def run(options: MountOptions) -> str:
 def _elsewhere(resolved: ResolvedStack, name: str) -> str:
     """How to reach a volume of another cluster."""
     backend = resolved.config.volumes[name].backend_on(resolved.config.cluster)
-    outside = backend.capabilities.outside
+    outside = backend.capabilities.external_access
     copy = f"copy files with: tensorplane cp {name}:/PATH ."
     if outside:
         return f"{name}: is on backend {backend.kind}, for which other machines use {outside} (docs/data.md); or {copy}"

@@ -13,7 +13,7 @@ from rich.text import Text
 from cli.commands.volumes.leftovers import Leftover
 from cli.commands.volumes.rows import Mirror, Snapshot, Volume
 from cli.output.tables import table
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.base.quantities import size
 from core.times import age
 
@@ -24,7 +24,7 @@ _LEAST = ("access", "storage", "protection", "pods", "phase")
 """Columns that a narrow terminal leaves out, the least important first."""
 _RIGHT = ("size", "used", "age")
 _STYLES = {"Bound": "green", "Pending": "yellow", "Terminating": "yellow", "Lost": "red", "no": "red"}
-_PODS = 2
+_MAX_PODS = 2
 
 
 def overview(
@@ -132,4 +132,4 @@ def _requested(volumes: Sequence[Volume]) -> Iterator[str]:
 
 
 def _pods(names: Sequence[str]) -> str:
-    return first(names, _PODS, between="\n", rest="\nand ") or "-"
+    return first_names(names, _MAX_PODS, between="\n", rest="\nand ") or "-"

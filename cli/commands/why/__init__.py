@@ -9,9 +9,9 @@ from cli import options
 
 @click.command("why")
 @click.argument("job")
-@options.stack
-@options.team
-@options.as_json()
+@options.stack_option
+@options.team_option
+@options.json_option()
 def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """Why a job waits, runs or was stopped, and what helps.
 
@@ -22,5 +22,5 @@ def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None
     from cli.commands.why import command
     from core import terminal
 
-    access = Access.of(stack, team, options.context())
+    access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, job, terminal.console(), as_json=as_json)

@@ -11,13 +11,13 @@ from cli.commands.why import limits
 from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import QuotaTree
 from cli.kueue.workloads import Pods, Work
-from cli.output.texts import first
+from cli.output.texts import first_names
 from components.base.plural import number_of
 from components.base.quantities import size
 from components.catalog import GPU_RESOURCE
 from core.times import age
 
-MOST_NAMED = 4
+MAX_NAMES = 4
 """Maximum names in a sentence."""
 
 
@@ -74,7 +74,7 @@ class Answer:
 
 def some(names: Sequence[str], between: str = ", ") -> str:
     """Names; of many, the first ones."""
-    return first(names, MOST_NAMED, between=between, rest=between)
+    return first_names(names, MAX_NAMES, between=between, rest=between)
 
 
 def pods_text(pods: Pods) -> str:

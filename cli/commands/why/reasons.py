@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cli.api_values import moment
 from cli.commands.why import nodes, pods, returned_quota, waiting
-from cli.commands.why.answer import MOST_NAMED, Answer, Observed, amounts, some
+from cli.commands.why.answer import MAX_NAMES, Answer, Observed, amounts, some
 from cli.kueue import unqueued, workloads
 from cli.kueue.objects import ClusterObjects, condition
 from cli.kueue.workloads import Work
@@ -106,7 +106,7 @@ def _unknown_to_kueue(observed: Observed, queue: str) -> Answer:
         )
     events = [each for each in observed.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
     lines = [f"{each['reason']}: {each.get('message', '')}" for each in events if each.get("type") == "Warning"]
-    lines = list(dict.fromkeys(lines))[-MOST_NAMED:]
+    lines = list(dict.fromkeys(lines))[-MAX_NAMES:]
     if not lines:
         lines = [
             "Kueue only manages jobs in namespaces with the label app.kubernetes.io/part-of=tensorplane; check the"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cli.commands.why import returned_quota
-from cli.commands.why.answer import MOST_NAMED, Answer, Observed, amount, pods_text, resource_name, some
+from cli.commands.why.answer import MAX_NAMES, Answer, Observed, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
 from cli.kueue import flavor_fit, workloads
 from cli.kueue.objects import Condition, JobObjects, condition
@@ -137,13 +137,13 @@ def _reclaimed(work: Work, option: Option, flavors: Mapping[str, str]) -> Iterat
 
 def _holders(observed: Observed, option: Option) -> Iterator[str]:
     names = workloads.queue_names(observed.objects.cluster_queues)
-    for holder in option.holders[:MOST_NAMED]:
+    for holder in option.holders[:MAX_NAMES]:
         queue = holder.admitted_by
         held = amount(option.resource, holder.held[option.flavor][option.resource])
         since = age(holder.reserved.since, observed.now)
         yield f"{observed.name_of(holder)} {held} (queue {names.get(queue, queue)}, {since})"
-    if len(option.holders) > MOST_NAMED:
-        yield f"{len(option.holders) - MOST_NAMED} more"
+    if len(option.holders) > MAX_NAMES:
+        yield f"{len(option.holders) - MAX_NAMES} more"
 
 
 def stopped(observed: Observed, work: Work) -> Iterator[str]:

@@ -7,7 +7,7 @@ from components import catalog
 from components.base.problems import Problem, did_you_mean
 from components.catalog import Accelerator, Machine
 from components.clusters.aks.check_cluster import ZONES
-from components.clusters.aks.pool_properties import fit_for_system, mig_slices, pool_name, system_group
+from components.clusters.aks.pool_properties import agent_pool_name, fit_for_system, mig_slices, system_group
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.node_groups.settings import Mig
@@ -41,11 +41,10 @@ def find_problems(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
 def _names(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for name in groups:
-        other = first.setdefault(pool_name(name), name)
+        pool_name = agent_pool_name(name)
+        other = first.setdefault(pool_name, name)
         if other != name:
-            reason = (
-                f"has the same agent pool name as {other}, {pool_name(name)}; use a name that differs without dashes"
-            )
+            reason = f"has the same agent pool name as {other}, {pool_name}; use a name that differs without dashes"
             yield Problem(("nodeGroups", name), reason, given=(("nodeGroups", other),))
 
 

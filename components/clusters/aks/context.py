@@ -16,14 +16,14 @@ class Context:
     name: str
     """Prefix of the resources' names in Pulumi."""
     args: AksSettings
-    group: resources.ResourceGroup
+    resource_group: resources.ResourceGroup
     opts: pulumi.ResourceOptions
     """Parent and provider."""
 
     @property
     def common(self) -> dict[str, Any]:
         """Common inputs of resources with a location."""
-        return {"resource_group_name": self.group.name, "location": self.args.region, "tags": tags(self.args)}
+        return {"resource_group_name": self.resource_group.name, "location": self.args.region, "tags": tags(self.args)}
 
     @property
     def protected(self) -> pulumi.ResourceOptions:

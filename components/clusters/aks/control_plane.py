@@ -10,8 +10,8 @@ from components.clusters.aks import pool_properties as pool
 from components.clusters.aks.addresses import dns_address
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.encryption import Encryption
-from components.clusters.aks.network import Nodes
-from components.clusters.aks.pool_properties import pool_name
+from components.clusters.aks.network import NodeNetwork
+from components.clusters.aks.pool_properties import agent_pool_name
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.node_groups.shape import Shape
@@ -27,7 +27,7 @@ _CLEAN_HOURS = 168
 def cluster(
     context: Context,
     identity: managedidentity.UserAssignedIdentity,
-    nodes: Nodes,
+    node_network: NodeNetwork,
     encryption: Encryption,
     system: Shape,
     before: list[pulumi.Resource],
@@ -53,7 +53,7 @@ def cluster(
             "type": containerservice.ResourceIdentityType.USER_ASSIGNED,
             "user_assigned_identities": [identity.id],
         },
-        api_server_access_profile=_endpoint(args, nodes),
+        api_server_access_profile=_endpoint(args, node_network),
         network_profile=_network(args),
         security_profile=_security(encryption),
         storage_profile={
@@ -61,7 +61,7 @@ def cluster(
             "file_csi_driver": {"enabled": True},
             "snapshot_controller": {"enabled": True},
         },
-        agent_pool_profiles=[_system_pool(context, nodes, system)],
+        agent_pool_profiles=[_system_agent_pool(context, node_network, system)],
         **_LOGIN,
         **_lifecycle(args),
         opts=pulumi.ResourceOptions.merge(context.opts, options),
@@ -69,8 +69,8 @@ def cluster(
     )
 
 
-def _system_pool(context: Context, nodes: Nodes, system: Shape) -> Any:
-    own = {"name": pool_name(system.name), "vnet_subnet_id": nodes.subnet}
+def _system_agent_pool(context: Context, node_network: NodeNetwork, system: Shape) -> Any:
+    own = {"name": agent_pool_name(system.name), "vnet_subnet_id": node_network.subnet}
     return {**own, **pool_properties(context, system, "System")}
 
 
@@ -90,12 +90,14 @@ _LOGIN: Mapping[str, Any] = {
 }
 
 
-def _endpoint(args: AksSettings, nodes: Nodes) -> containerservice.ManagedClusterAPIServerAccessProfileArgsDict:
+def _endpoint(
+    args: AksSettings, node_network: NodeNetwork
+) -> containerservice.ManagedClusterAPIServerAccessProfileArgsDict:
     if not args.endpoint.public:
         return {"enable_private_cluster": True, "disable_run_command": True}
     # Nodes reach a public endpoint from their NAT gateway's address.
     allowed: list[pulumi.Input[str]] = [*args.endpoint.allowed_cidrs]
-    allowed += [pulumi.Output.concat(address, "/32") for address in nodes.exits]
+    allowed += [pulumi.Output.concat(address, "/32") for address in node_network.egress_addresses]
     return {"enable_private_cluster": False, "authorized_ip_ranges": allowed, "disable_run_command": True}
 
 
@@ -165,7 +167,7 @@ def maintenance_windows(context: Context, cluster: containerservice.ManagedClust
     return [
         containerservice.MaintenanceConfiguration(
             f"{context.name}-{suffix}",
-            resource_group_name=context.group.name,
+            resource_group_name=context.resource_group.name,
             resource_name_=cluster.name,
             config_name=name,
             maintenance_window={

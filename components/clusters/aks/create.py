@@ -9,7 +9,7 @@ from pulumi_azure_native import containerservice, resources
 from components.clusters.aks import access, control_plane, encryption, kubeconfig, network
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.native import Native
-from components.clusters.aks.node_pools import node_pool
+from components.clusters.aks.node_pools import agent_pool
 from components.clusters.aks.pool_properties import system_group
 from components.clusters.aks.settings import AksSettings
 from components.clusters.settings import Connection, cluster_provider
@@ -20,27 +20,31 @@ from components.node_groups.shape import Shape
 def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
     """Creates the cluster and its node groups."""
     context, provider = _context(args, name, opts)
-    who = access.control_plane(context)
-    nodes = network.nodes(context)
-    join = access.grant(context, "subnet", access.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
-    key = encryption.etcd(context, who)
+    identity = access.control_plane(context)
+    node_network = network.node_network(context)
+    subnet_right = access.grant(
+        context, "subnet", access.NETWORK_CONTRIBUTOR, node_network.subnet, identity.principal_id
+    )
+    key = encryption.etcd(context, identity)
     system = system_group(groups, args.system_group)
     if system is None:
         raise pulumi.RunError(
             "tensorplane:nodeGroups: no group can be the system node pool; declare one without accelerator and "
             "taints, with min 1"
         )
-    rights = [join, *access.reservations(context, who, groups.values())]
-    cluster = control_plane.cluster(context, who, nodes, key, system, rights)
+    rights = [subnet_right, *access.reservations(context, identity, groups.values())]
+    cluster = control_plane.cluster(context, identity, node_network, key, system, rights)
     control_plane.logs(context, cluster)
     settled = [*control_plane.maintenance_windows(context, cluster), *_admins(context, cluster)]
-    pools = _pools(context, cluster, nodes, groups, system)
+    agent_pools = _agent_pools(context, cluster, node_network, groups, system)
     config = kubeconfig.of(context, cluster, settled)
     # After the node groups, so that destroying the stack deletes the objects inside while there are nodes to run the
     # controllers that delete load balancers and disks.
-    last = pulumi.ResourceOptions(parent=opts.parent, depends_on=[*pools, *settled])
+    last = pulumi.ResourceOptions(parent=opts.parent, depends_on=[*agent_pools, *settled])
     inside = cluster_provider(name, config, cluster.id, last)
-    return Connection(inside, config, Native(context, cluster, provider, context.group, who, nodes))
+    return Connection(
+        inside, config, Native(context, cluster, provider, context.resource_group, identity, node_network)
+    )
 
 
 def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tuple[Context, azure.Provider]:
@@ -64,17 +68,17 @@ def _admins(context: Context, cluster: containerservice.ManagedCluster) -> list[
     ]
 
 
-def _pools(
+def _agent_pools(
     context: Context,
     cluster: containerservice.ManagedCluster,
-    nodes: network.Nodes,
+    node_network: network.NodeNetwork,
     groups: Mapping[str, Shape],
     system: Shape,
 ) -> list[pulumi.Resource]:
     made: list[pulumi.Resource] = []
     for shape in groups.values():
         group = NodeGroup(shape, context.opts)
-        native = cluster if shape is system else node_pool(context, cluster, nodes, group)
+        native = cluster if shape is system else agent_pool(context, cluster, node_network, group)
         group.done(native)
         made.append(native)
     return made

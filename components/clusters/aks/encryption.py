@@ -40,7 +40,7 @@ def etcd(context: Context, identity: managedidentity.UserAssignedIdentity) -> En
     )
     key = keyvault.Key(
         f"{context.name}-etcd",
-        resource_group_name=context.group.name,
+        resource_group_name=context.resource_group.name,
         vault_name=vault.name,
         properties={"kty": "RSA", "key_size": 2048},
         opts=context.protected,

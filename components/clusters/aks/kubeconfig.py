@@ -55,7 +55,7 @@ def _cluster_entry(
     template = cluster.name.apply(lambda name: _template(name or context.args.cluster_name))
     deployment = resources.Deployment(
         f"{context.name}-kubeconfig",
-        resource_group_name=context.group.name,
+        resource_group_name=context.resource_group.name,
         properties={"mode": resources.DeploymentMode.INCREMENTAL, "template": template},
         opts=context.after(cluster, *before),
     )

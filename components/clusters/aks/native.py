@@ -8,7 +8,7 @@ from pulumi_azure_native import containerservice, managedidentity, resources
 
 from components.base.names import digest, shorten
 from components.clusters.aks.context import Context
-from components.clusters.aks.network import Nodes
+from components.clusters.aks.network import NodeNetwork
 
 _HASHED = 8
 
@@ -31,8 +31,8 @@ class Native:
     context: Context
     cluster: containerservice.ManagedCluster
     provider: azure.Provider
-    group: resources.ResourceGroup
+    resource_group: resources.ResourceGroup
     identity: managedidentity.UserAssignedIdentity
     """The control plane's identity."""
-    nodes: Nodes
+    node_network: NodeNetwork
     """The nodes' network."""

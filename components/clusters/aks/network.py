@@ -12,29 +12,29 @@ _IDLE_MINUTES = 10
 
 
 @dataclass(frozen=True)
-class Nodes:
+class NodeNetwork:
     """The nodes' network."""
 
     subnet: pulumi.Input[str]
     """Resource id of their subnet."""
-    exits: list[pulumi.Output[str]]
+    egress_addresses: list[pulumi.Output[str]]
     """Their public egress addresses, if they are created here."""
     vnet: network.VirtualNetwork | None = None
     """Their VNet, if it is created here."""
 
 
-def nodes(context: Context) -> Nodes:
+def node_network(context: Context) -> NodeNetwork:
     """A subnet of the settings, or a new one in a VNet of its own."""
     if context.args.network.subnet:
-        return Nodes(context.args.network.subnet, [])
+        return NodeNetwork(context.args.network.subnet, [])
     cidr = context.args.network.cidr or DEFAULT_CIDR
     vnet = network.VirtualNetwork(
         f"{context.name}-vnet", address_space={"address_prefixes": [cidr]}, opts=context.protected, **context.common
     )
-    gateway, exits = _nat(context) if context.args.network.outbound == "natGateway" else (None, [])
+    gateway, egress_addresses = _nat(context) if context.args.network.outbound == "natGateway" else (None, [])
     subnet = network.Subnet(
         f"{context.name}-nodes",
-        resource_group_name=context.group.name,
+        resource_group_name=context.resource_group.name,
         virtual_network_name=vnet.name,
         subnet_name="nodes",
         address_prefix=nodes_subnet(cidr),
@@ -42,7 +42,7 @@ def nodes(context: Context) -> Nodes:
         nat_gateway={"id": gateway.id} if gateway else None,
         opts=context.protected,
     )
-    return Nodes(subnet.id, exits, vnet)
+    return NodeNetwork(subnet.id, egress_addresses, vnet)
 
 
 def storage_subnet(
@@ -53,7 +53,7 @@ def storage_subnet(
     retained = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep)
     return network.Subnet(
         f"{context.name}-{name}",
-        resource_group_name=context.group.name,
+        resource_group_name=context.resource_group.name,
         virtual_network_name=vnet.name,
         subnet_name=name,
         address_prefix=cidr,

@@ -12,7 +12,7 @@ NAME_LIMIT = 12
 _HASHED = 4
 
 
-def pool_name(group: str) -> str:
+def agent_pool_name(group: str) -> str:
     """The group's name without dashes, shortened with a hash if it is too long."""
     plain = group.replace("-", "")
     if len(plain) <= NAME_LIMIT:

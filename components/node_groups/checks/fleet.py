@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from components.base.labels import FLAVOR, NODE_GROUP
 from components.base.problems import Problem
 from components.node_groups.shape import Shape
-from components.node_groups.taint import keeps_out
+from components.node_groups.taint import blocks_scheduling
 
 
 def find_problems(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Problem]:
@@ -70,7 +70,7 @@ def _system_pods(groups: Mapping[str, Shape]) -> Iterator[Problem]:
 
 
 def _keeps_pods_out(shape: Shape) -> bool:
-    return any(keeps_out(taint) for taint in shape.taints)
+    return any(blocks_scheduling(taint) for taint in shape.taints)
 
 
 def missing_groups(groups: Mapping[str, Shape]) -> Iterator[Problem]:

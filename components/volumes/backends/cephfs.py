@@ -46,12 +46,12 @@ class CephFs(Backend):
         clone=CSI,
         mirror={"peer": "Ceph"},
         expand=True,
-        reach="region",
+        mount_scope="region",
         encryption="with `kmsId`: fscrypt",
         quota="CephFS' clients",
-        outside="`mount -t ceph` with your own key, where Ceph's monitors and OSDs are reachable",
+        external_access="`mount -t ceph` with your own key, where Ceph's monitors and OSDs are reachable",
         consistency="crash-consistent",
-        throughput="Ceph's OSDs",
+        throughput_depends_on="Ceph's OSDs",
     )
 
     @property

@@ -36,11 +36,11 @@ class Embedded(Backend):
         mirror={"pool": "btrfs send"},
         failover="`from.mirrorOf`",
         expand=True,
-        reach="node",
-        teams=True,
+        mount_scope="node",
+        supports_teams=True,
         quota="btrfs",
         consistency="crash-consistent",
-        throughput="this machine's disk",
+        throughput_depends_on="this machine's disk",
         volsync=False,
     )
 

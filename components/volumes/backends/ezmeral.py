@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse
+from components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse_all_but
 from components.base.problems import Problem
 from components.base.value_types import is_host
 from components.clusters.settings import ClusterArgs
@@ -20,27 +20,27 @@ from components.volumes.capabilities import CSI, AccessMode, Capabilities
 _DRIVERS: Mapping[str, str] = {"fuse": "com.mapr.csi-kdf", "nfs": "com.mapr.csi-nfskdf"}
 
 
-def _host(value: str) -> str:
+def _check_host(value: str) -> str:
     host, colon, port = value.partition(":")
     if not is_host(host) or (colon and not (port.isascii() and port.isdigit() and int(port) in range(1, 65536))):
-        refuse("one host, such as cldb1.example.org:7222")
+        refuse_all_but("one host, such as cldb1.example.org:7222")
     return value
 
 
-def _path(value: str) -> str:
+def _check_path(value: str) -> str:
     if not value.startswith("/") or any(part in ("", ".", "..") for part in value.split("/")[1:]):
-        refuse("an absolute path in the data fabric, such as /tensorplane")
+        refuse_all_but("an absolute path in the data fabric, such as /tensorplane")
     return value
 
 
-def _some(value: tuple[str, ...]) -> tuple[str, ...]:
+def _check_not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
     if not value:
-        refuse("at least one host")
+        refuse_all_but("at least one host")
     return value
 
 
-Hosts = Annotated[tuple[Annotated[Line, AfterValidator(_host)], ...], AfterValidator(_some)]
-Path = Annotated[Line, AfterValidator(_path)]
+Hosts = Annotated[tuple[Annotated[Line, AfterValidator(_check_host)], ...], AfterValidator(_check_not_empty)]
+Path = Annotated[Line, AfterValidator(_check_path)]
 
 
 class Ezmeral(Backend):
@@ -79,12 +79,12 @@ class Ezmeral(Backend):
         snapshot=CSI,
         clone=CSI,
         expand=True,
-        reach="region",
+        mount_scope="region",
         quota="the data fabric",
         min_gib=1,
-        outside="POSIX client or NFS, below `mountPrefix`",
+        external_access="POSIX client or NFS, below `mountPrefix`",
         consistency="crash-consistent",
-        throughput="the data fabric's disks",
+        throughput_depends_on="the data fabric's disks",
     )
 
     @property

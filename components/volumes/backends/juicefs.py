@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.base.model import Line, Name, ObjectName, refuse
+from components.base.model import Line, Name, ObjectName, refuse_all_but
 from components.base.problems import Problem
 from components.base.quantities import MIB_PER_GIB
 from components.clusters.settings import ClusterArgs
@@ -19,9 +19,9 @@ from components.volumes.capabilities import CSI, AccessMode, Capabilities
 _DRIVER = "csi.juicefs.com"
 
 
-def _directory(value: str) -> str:
+def _check_directory(value: str) -> str:
     if not value.startswith("/") or any(part in ("", ".", "..") for part in value.split("/")[1:]):
-        refuse("the absolute path of a directory on the nodes, such as /var/jfsCache")
+        refuse_all_but("the absolute path of a directory on the nodes, such as /var/jfsCache")
     return value
 
 
@@ -36,7 +36,7 @@ class JuiceFs(Backend):
     secret_namespace: Name
     """Namespace of that Secret, such as kube-system. The stack's own namespace only exists after the first deployment.
     """
-    cache_dir: Annotated[Line, AfterValidator(_directory)] = "/var/jfsCache"
+    cache_dir: Annotated[Line, AfterValidator(_check_directory)] = "/var/jfsCache"
     """Directory on the nodes for `cache`."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
@@ -47,12 +47,12 @@ class JuiceFs(Backend):
         access_modes=("ReadWriteOnce", "ReadWriteMany"),
         snapshot=CSI,
         expand=True,
-        reach="region",
+        mount_scope="region",
         quota="JuiceFS",
         cache="`cacheDir` of the node",
-        outside="`juicefs mount` with the same metadata engine and bucket",
+        external_access="`juicefs mount` with the same metadata engine and bucket",
         consistency="per file, not point-in-time",
-        throughput="object store and `cache`",
+        throughput_depends_on="object store and `cache`",
     )
 
     @property

@@ -6,17 +6,17 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.base.model import Line, refuse
+from components.base.model import Line, refuse_all_but
 from components.base.value_types import Host
 from components.volumes import static
 from components.volumes.backend import Backend, Request
 from components.volumes.capabilities import AccessMode, Capabilities
 
 
-def _export(value: str) -> str:
+def _check_export_path(value: str) -> str:
     parts = value.split("/")
     if not value.startswith("/") or any(part in ("", ".", "..") for part in parts[1:]):
-        refuse("the absolute path of an exported directory, such as /exports/models")
+        refuse_all_but("the absolute path of an exported directory, such as /exports/models")
     return value
 
 
@@ -27,7 +27,7 @@ class Nfs(Backend):
 
     server: Host
     """Host name or address of the server, as nodes reach it."""
-    folder: Annotated[Line, AfterValidator(_export)]
+    folder: Annotated[Line, AfterValidator(_check_export_path)]
     """Exported directory, which must exist."""
     version: Literal["3", "4.0", "4.1", "4.2"] = "4.1"
     """NFS version."""
@@ -36,10 +36,10 @@ class Nfs(Backend):
     clusters: ClassVar[frozenset[str] | None] = frozenset({"existing", "eks", "gke", "aks"})
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
-        reach="region",
-        teams=True,
-        outside="as the server allows",
-        throughput="the server",
+        mount_scope="region",
+        supports_teams=True,
+        external_access="as the server allows",
+        throughput_depends_on="the server",
     )
 
     @property

@@ -55,13 +55,13 @@ class PersistentDisk(Backend):
         clone=CSI,
         expand=True,
         placement="zones",
-        reach="zone",
+        mount_scope="zone",
         encryption="always; `kmsKey`",
         quota="the disk",
         min_gib=1,
         max_gib=65536,
         consistency="crash-consistent",
-        throughput="size, or `throughputMib`",
+        throughput_depends_on="size, or `throughputMib`",
     )
 
     @property

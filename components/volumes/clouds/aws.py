@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from components import catalog
-from components.base.model import refuse
+from components.base.model import refuse_all_but
 from components.base.problems import Key, Problem, did_you_mean
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
@@ -36,14 +36,14 @@ def mirror_region_problems(args: VolumeSettings, cluster: ClusterArgs) -> Iterat
 _ARN = re.compile(r"arn:aws[a-z-]*:kms:([a-z0-9-]+):\d{12}:key/[A-Za-z0-9-]+")
 
 
-def _arn(value: str) -> str:
+def _check_arn(value: str) -> str:
     # IAM policies identify a key by its ARN, not by an alias or id.
     if not _ARN.fullmatch(value):
-        refuse("the ARN of a KMS key, such as arn:aws:kms:us-west-2:123456789012:key/…")
+        refuse_all_but("the ARN of a KMS key, such as arn:aws:kms:us-west-2:123456789012:key/…")
     return value
 
 
-KmsKey = Annotated[str, AfterValidator(_arn)]
+KmsKey = Annotated[str, AfterValidator(_check_arn)]
 """ARN of a KMS key."""
 
 

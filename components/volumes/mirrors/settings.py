@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from components.base import value_types
-from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse
+from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
 from components.base.value_types import Host, Interval
 
 
@@ -38,7 +38,7 @@ class MirrorTarget(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("exactly one of region, pool, volume, remote and peer")
+            refuse_all_but("exactly one of region, pool, volume, remote and peer")
         return self
 
     @property

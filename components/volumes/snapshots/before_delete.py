@@ -20,20 +20,20 @@ from core.errors import ApiError
 from core.kube import Kube
 
 _PREFIX = "tensorplane-before-change"
-_CLASSES = f"/apis/{manifest.API_GROUP}/v1/volumesnapshotclasses"
+_CLASSES_PATH = f"/apis/{manifest.API_GROUP}/v1/volumesnapshotclasses"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 # CSI's error for a volume that the driver does not find. Some drivers also use it for other errors.
-_LOST = "code = NotFound"
+_NOT_FOUND = "code = NotFound"
 
-Progress = Literal["waiting", "ready", "lost"]
-
-
-def snapshots_of(kubeconfig: str | None, context: str | None) -> Snapshots:
-    """The snapshots of a cluster. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
-    return Snapshots(cluster_api.connected(kubeconfig, context))
+Progress = Literal["waiting", "ready", "not_found"]
 
 
-class Snapshots:
+def connect(kubeconfig: str | None, context: str | None) -> SnapshotApi:
+    """The snapshot API of a cluster. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
+    return SnapshotApi(cluster_api.connect(kubeconfig, context))
+
+
+class SnapshotApi:
     """Volumes and snapshots of a cluster, read and written with the rights of the deploying user."""
 
     def __init__(self, api: Kube) -> None:
@@ -57,42 +57,45 @@ class Snapshots:
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
         """Creates a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
-        classes = self._api.get(_CLASSES)
+        classes = self._api.get(_CLASSES_PATH)
         if classes is None:
             return False
-        wanted = class_that_retains(driver, namespace, classes["items"])
+        snapshot_class = class_that_retains(driver, namespace, classes["items"])
         try:
-            self._api.create(_CLASSES, wanted)
+            self._api.create(_CLASSES_PATH, snapshot_class)
         except ApiError as error:
             if not error.exists:
                 raise
-        taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, managed_by="pulumi")
-        self._api.create(_snapshots_of(namespace), taken)
+        class_name = snapshot_class["metadata"]["name"]
+        snapshot = manifest.snapshot(name, claim, class_name, manifest.BEFORE_CHANGE, managed_by="pulumi")
+        self._api.create(_snapshots_path(namespace), snapshot)
         return True
 
     def progress(self, namespace: str, name: str) -> Progress:
         """Whether the snapshot is ready, or the driver does not find the volume."""
-        found = self._api.json("GET", f"{_snapshots_of(namespace)}/{name}")
+        found = self._api.json("GET", f"{_snapshots_path(namespace)}/{name}")
         status = found.get("status") or {}
         if status.get("readyToUse"):
             return "ready"
-        return "lost" if _LOST in ((status.get("error") or {}).get("message") or "") else "waiting"
+        return "not_found" if _NOT_FOUND in ((status.get("error") or {}).get("message") or "") else "waiting"
 
-    def give_up(self, namespace: str, name: str) -> None:
+    def delete(self, namespace: str, name: str) -> None:
         """Deletes the snapshot, because Kubernetes keeps the claim while it is pending."""
-        self._api.delete(f"{_snapshots_of(namespace)}/{name}")
+        self._api.delete(f"{_snapshots_path(namespace)}/{name}")
 
 
-def _snapshots_of(namespace: str) -> str:
+def _snapshots_path(namespace: str) -> str:
     return f"/apis/{manifest.API_GROUP}/v1/namespaces/{namespace}/volumesnapshots"
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
     """A VolumeSnapshotClass with policy Retain that belongs to no stack, with the parameters of an existing class."""
-    usable = sorted((one for one in present if one["driver"] == driver), key=lambda one: _preference(one, namespace))
+    usable = sorted(
+        (found for found in present if found["driver"] == driver), key=lambda found: _sort_key(found, namespace)
+    )
     # If settings decide the parameters, the cluster has a class that was created from them.
-    usual: Mapping[str, str] = getattr(backend_of(driver), "snapshot_parameters", {})
-    parameters = usable[0].get("parameters") or {} if usable else usual
+    default_parameters: Mapping[str, str] = getattr(backend_of(driver), "snapshot_parameters", {})
+    parameters = usable[0].get("parameters") or {} if usable else default_parameters
     snapshot_class = SnapshotClass(driver, tuple(sorted(parameters.items())))
     return {
         "apiVersion": f"{manifest.API_GROUP}/v1",
@@ -104,21 +107,21 @@ def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]
     }
 
 
-def _preference(one: dict[str, Any], namespace: str) -> tuple[bool, bool, str]:
+def _sort_key(snapshot_class: dict[str, Any], namespace: str) -> tuple[bool, bool, str]:
     """The stack's own first, then the cluster's default."""
-    about = one["metadata"]
-    default = (about.get("annotations") or {}).get(_IS_DEFAULT) == "true"
-    return not about["name"].startswith(f"{namespace}-"), not default, about["name"]
+    metadata = snapshot_class["metadata"]
+    default = (metadata.get("annotations") or {}).get(_IS_DEFAULT) == "true"
+    return not metadata["name"].startswith(f"{namespace}-"), not default, metadata["name"]
 
 
 def backend_of(driver: str) -> Backend | None:
     """The backend of this driver, without settings; None for an unknown driver."""
     backends = (cast(Backend, variant.model_construct()) for variant in Backend.variants.values())
-    return next((one for one in backends if getattr(one, "csi_driver", None) == driver), None)
+    return next((backend for backend in backends if getattr(backend, "csi_driver", None) == driver), None)
 
 
-_SECONDS_BETWEEN_LOOKS = 1.0
-_SECONDS_FOR_A_SNAPSHOT = 3600
+_POLL_SECONDS = 1.0
+_TIMEOUT_SECONDS = 3600
 
 
 def hook(cluster: Cluster) -> pulumi.ResourceHook:
@@ -132,7 +135,7 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
         # Outputs of a cluster in a cloud are known here, because the claim was in it.
         kubeconfig = await cluster.kubeconfig.future()
         context = getattr(cluster.args, "context", None)
-        await _guarded(lambda: snapshots_of(kubeconfig, context), args)
+        await _take_with_remedy(lambda: connect(kubeconfig, context), args)
 
     return pulumi.ResourceHook(f"snapshot before a volume of {_name_of(cluster.args)} is deleted", before)
 
@@ -142,29 +145,30 @@ def _name_of(cluster: ClusterArgs) -> str:
     return f"cluster {context}" if context else f"the {cluster.kind} cluster"
 
 
-async def _guarded(reach: Callable[[], Snapshots], args: pulumi.ResourceHookArgs) -> None:
+async def _take_with_remedy(connect_api: Callable[[], SnapshotApi], args: pulumi.ResourceHookArgs) -> None:
     """Adds the remedy if the cluster cannot be reached."""
     try:
-        await _save(await asyncio.to_thread(reach), args)
+        await _take_and_wait(await asyncio.to_thread(connect_api), args)
     except RuntimeError:
         raise
     except Exception as error:
         reason = " ".join(str(error).splitlines()[:2])
         raise RuntimeError(
-            f"volume {args.name} is not deleted: its snapshot failed: {reason}. {_without(args)}"
+            f"volume {args.name} is not deleted: its snapshot failed: {reason}. {_remedy_without_snapshot(args)}"
         ) from None
 
 
-def _without(args: pulumi.ResourceHookArgs) -> str:
+def _remedy_without_snapshot(args: pulumi.ResourceHookArgs) -> str:
     namespace, _, claim = args.id.rpartition("/")
     return (
         f"To delete it without a snapshot: pulumi state delete '{args.urn}'; kubectl -n {namespace} delete pvc {claim}"
     )
 
 
-async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
+async def _take_and_wait(api: SnapshotApi, args: pulumi.ResourceHookArgs) -> None:
+    """Returns once the snapshot is ready, or if the volume has no data that one could save."""
     namespace, _, claim = args.id.rpartition("/")
-    driver = await asyncio.to_thread(snapshots.driver_of, namespace, claim, _uid(args.old_outputs))
+    driver = await asyncio.to_thread(api.driver_of, namespace, claim, _uid(args.old_outputs))
     if driver is None:
         return
     backend = backend_of(driver)
@@ -176,26 +180,28 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
         return
     if not driver:
         raise RuntimeError(
-            f"volume {claim} is not deleted: it has no CSI driver that can take a snapshot. {_without(args)}"
+            f"volume {claim} is not deleted: it has no CSI driver that can take a snapshot. "
+            f"{_remedy_without_snapshot(args)}"
         )
     name = manifest.snapshot_name(claim, datetime.now(UTC), manifest.BEFORE_CHANGE)
-    if not await asyncio.to_thread(snapshots.take, namespace, name, claim, driver):
+    if not await asyncio.to_thread(api.take, namespace, name, claim, driver):
         raise RuntimeError(
-            f"volume {claim} is not deleted: the cluster does not have the VolumeSnapshot API. {_without(args)}"
+            f"volume {claim} is not deleted: the cluster does not have the VolumeSnapshot API. "
+            f"{_remedy_without_snapshot(args)}"
         )
-    end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
-    while (progress := await asyncio.to_thread(snapshots.progress, namespace, name)) != "ready":
-        if progress == "lost" and backend and backend.not_found_means_lost:
-            await asyncio.to_thread(snapshots.give_up, namespace, name)
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while (progress := await asyncio.to_thread(api.progress, namespace, name)) != "ready":
+        if progress == "not_found" and backend and backend.not_found_means_lost:
+            await asyncio.to_thread(api.delete, namespace, name)
             pulumi.log.warn(f"volume {claim} is deleted without a snapshot: its driver no longer finds it")
             return
-        if time.monotonic() > end:
-            look = f"kubectl -n {namespace} describe volumesnapshot {name}"
+        if time.monotonic() > deadline:
+            command = f"kubectl -n {namespace} describe volumesnapshot {name}"
             raise RuntimeError(
-                f"volume {claim} is not deleted: its snapshot {name} is not ready after an hour; see {look}. "
-                f"{_without(args)}"
+                f"volume {claim} is not deleted: its snapshot {name} is not ready after an hour; see {command}. "
+                f"{_remedy_without_snapshot(args)}"
             )
-        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+        await asyncio.sleep(_POLL_SECONDS)
     pulumi.log.info(f"snapshot {name} has the data of volume {claim}")
 
 

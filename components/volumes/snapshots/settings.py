@@ -5,17 +5,17 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from components.base import cron, value_types
-from components.base.model import Model, Name, refuse
+from components.base.model import Model, Name, refuse_all_but
 from components.base.value_types import Age
 
 DEFAULT_KEEP = 24
 """How many snapshots a schedule without `keep` and `expire` keeps. The text of `keep` repeats it; a test compares."""
 
 
-def _schedule(value: str) -> str:
+def _check_schedule(value: str) -> str:
     required = cron.problem(value)
     if required:
-        refuse(required)
+        refuse_all_but(required)
     return cron.MACROS.get(value, value)
 
 
@@ -23,7 +23,7 @@ class SnapshotsArgs(Model):
     """When snapshots are taken, and which are kept. Snapshots that were not taken by this schedule are never
     deleted."""
 
-    schedule: Annotated[str, AfterValidator(_schedule)]
+    schedule: Annotated[str, AfterValidator(_check_schedule)]
     """Cron schedule of five fields, in UTC: `0 * * * *` for every hour."""
     keep: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Number of snapshots to keep. Older ones are deleted once a newer one is ready. 24 if `expire` is not set either.

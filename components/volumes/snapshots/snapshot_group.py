@@ -35,12 +35,12 @@ def _differences(
 ) -> Iterator[Problem]:
     given = (("volumes", first),)
     at = ("volumes", name, "snapshots")
-    one, other = volumes[first].snapshots, volumes[name].snapshots
+    first_snapshots, snapshots = volumes[first].snapshots, volumes[name].snapshots
     for key in ("schedule", "keep", "expire"):
-        mine, theirs = getattr(other, key), getattr(one, key)
-        if mine != theirs:
-            found = f"is {mine}" if mine else "missing"
-            other_has = f"volume {first} of the same group {group} has {theirs or 'none'}"
+        own_value, first_value = getattr(snapshots, key), getattr(first_snapshots, key)
+        if own_value != first_value:
+            found = f"is {own_value}" if own_value else "missing"
+            other_has = f"volume {first} of the same group {group} has {first_value or 'none'}"
             yield Problem((*at, key), f"{found}, but {other_has}; set the same for both", given=given)
     ours, shared = (volumes[which].backend_on(cluster).group_class for which in (name, first))
     if ours and shared and ours != shared:

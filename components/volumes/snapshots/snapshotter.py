@@ -28,9 +28,12 @@ class Snapshotter(pulumi.ComponentResource):
         namespace: Namespace,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        wanted = sorted(set(classes), key=lambda one: (one.driver, one.group, one.parameters))
-        groups = any(one.group for one in wanted)
-        props = outputs.Snapshotter(drivers=sorted({one.driver for one in wanted}))
+        unique_classes = sorted(
+            set(classes),
+            key=lambda snapshot_class: (snapshot_class.driver, snapshot_class.group, snapshot_class.parameters),
+        )
+        has_groups = any(snapshot_class.group for snapshot_class in unique_classes)
+        props = outputs.Snapshotter(drivers=sorted({snapshot_class.driver for snapshot_class in unique_classes}))
         super().__init__(outputs.SNAPSHOTTER, ACCOUNT, dict(props), opts)
         self._inside = pulumi.ResourceOptions(parent=self)
         scoped = f"{namespace.plain_name}-{ACCOUNT}"
@@ -42,8 +45,8 @@ class Snapshotter(pulumi.ComponentResource):
             image=cluster.args.images.python,
             resources=Resources(cpu="10m", memory="32Mi", memory_limit="128Mi"),
             rights=[
-                Rights(ACCOUNT, _in_namespace(groups), namespace.name),
-                Rights(scoped, _in_cluster(groups)),
+                Rights(ACCOUNT, _in_namespace(has_groups), namespace.name),
+                Rights(scoped, _in_cluster(has_groups)),
             ],
             egress=[TO_API_SERVER],
             policy_types=["Egress"],
@@ -51,10 +54,13 @@ class Snapshotter(pulumi.ComponentResource):
         )
         """What the CronJobs run."""
         # Deleting a VolumeSnapshot or the namespace keeps the data; only the agent deletes it, when it expires.
-        self.classes = {one: one.create(namespace.plain_name, keeps="Retain", opts=self._inside) for one in wanted}
+        self.classes = {
+            snapshot_class: snapshot_class.create(namespace.plain_name, keeps="Retain", opts=self._inside)
+            for snapshot_class in unique_classes
+        }
         """Name of each VolumeSnapshotClass."""
         self._limit(scoped, namespace, SNAPSHOT_GROUP, "volumesnapshotcontents", "volumeSnapshotRef")
-        if groups:
+        if has_groups:
             name = f"{scoped}.groups"
             self._limit(name, namespace, GROUP_SNAPSHOT_GROUP, "volumegroupsnapshotcontents", "volumeGroupSnapshotRef")
         self.register_outputs({})
@@ -100,17 +106,17 @@ class Snapshotter(pulumi.ComponentResource):
         )
 
 
-def _in_namespace(groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+def _in_namespace(has_groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
     verbs = ("get", "list", "create", "delete")
-    if not groups:
+    if not has_groups:
         return [_rule("volumesnapshots", *verbs)]
     # The snapshot controller creates the members of a group without labels.
     return [_rule("volumesnapshots", *verbs, "patch"), _group_rule("volumegroupsnapshots", *verbs)]
 
 
-def _in_cluster(groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+def _in_cluster(has_groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
     """Snapshot contents are cluster-scoped."""
-    of_groups = [_group_rule("volumegroupsnapshotcontents", "patch")] if groups else []
+    of_groups = [_group_rule("volumegroupsnapshotcontents", "patch")] if has_groups else []
     return [_rule("volumesnapshotcontents", "patch"), *of_groups]
 
 

@@ -174,7 +174,7 @@ class Checkpointer:
         if self._measured is None or self._files is None:
             return step - step % self._every + self._every
         # Each worker measures; all act by what the chief measured.
-        return step + int(self._agreement.of_all(self._measured.steps())[0])
+        return step + int(self._agreement.gather(self._measured.steps())[0])
 
     @property
     def tracked(self) -> tf.train.Checkpoint:
@@ -211,10 +211,10 @@ class Checkpointer:
     def _newest_readable(self, files: CheckpointFiles) -> int | None:
         """The newest step that every worker can read. A worker whose file system shows less holds the others back."""
         mine = _newest_up_to(None, files)
-        while (least := min(of_all := self._agreement.of_all(mine))) < max(of_all):
+        while (least := min(steps := self._agreement.gather(mine))) < max(steps):
             if least == _NO_STEP:
                 raise UnreadableCheckpoints(
-                    f"{files.folder}: some workers find no checkpoint, others that of step {max(of_all):.0f}; "
+                    f"{files.folder}: some workers find no checkpoint, others that of step {max(steps):.0f}; "
                     "use a volume that all workers mount"
                 )
             mine = _newest_up_to(int(least), files)

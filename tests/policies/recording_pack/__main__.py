@@ -7,11 +7,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "policies"))
 
-import serving  # type: ignore[import-not-found]
+import analyzer  # type: ignore[import-not-found]
 from rules import found  # type: ignore[import-not-found]
 
 
-class Recording(serving.Analyzer):  # type: ignore[misc]
+class Recording(analyzer.Analyzer):  # type: ignore[misc]
     """Answers as the pack does."""
 
     def analyze_stack(self, request: Any, context: Any) -> Any:
@@ -20,5 +20,5 @@ class Recording(serving.Analyzer):  # type: ignore[misc]
         return super().analyze_stack(request, context)
 
 
-serving.Analyzer = Recording
-serving.serve("tensorplane", found())
+analyzer.Analyzer = Recording
+analyzer.serve("tensorplane", found())

@@ -151,7 +151,7 @@ def test_a_waiter_waits_while_it_is_renewed_and_takes_it_when_it_no_longer_is() 
 def test_a_released_one_is_taken_at_once_and_so_is_that_of_a_container_that_restarts() -> None:
     world = World()
     world.act(0)
-    restarted = Lease(world.pods[0].server, "team", "agent.usage", "pod-0", clock=lambda: 0.0)
+    restarted = Lease(world.pods[0].api, "team", "agent.usage", "pod-0", clock=lambda: 0.0)
     restarted.try_take()
     assert restarted.is_held
     restarted.release()

@@ -21,7 +21,7 @@ from cli import options
 
 
 @click.command("hello")
-@options.stack
+@options.stack_option
 def click_command(stack):
     'Says hello.'
     print(f"hello {stack}")

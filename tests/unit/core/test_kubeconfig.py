@@ -37,7 +37,7 @@ for kube in (of_file, of_text):
     except UserError as fault:
         print(fault)
 for given in (str(path), path.read_text()):
-    print(cluster_api.connected(given, None).get("/version")["major"])
+    print(cluster_api.connect(given, None).get("/version")["major"])
 sys.stdout.flush()
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -102,7 +102,7 @@ def test_what_is_followed_to_its_end(
     for name in ("raise_for_failed_jobs", "wait_for_start", "wait_for_training", "wait_for_serving"):
         monkeypatch.setattr(watch, name, lambda *_, name=name: done.append(name))
     monkeypatch.setattr(watch, "is_simulated", lambda api, outputs: False)
-    monkeypatch.setattr(digits_demo, "ask", lambda api, outputs: done.append("asked"))
+    monkeypatch.setattr(digits_demo, "predict_all", lambda api, outputs: done.append("asked"))
     monkeypatch.setattr(Target, "api", lambda self: _Api())
     run = _run(target, declared)
     _follow(run)
@@ -161,9 +161,9 @@ def test_what_other_stacks_have_is_compared_before_an_update(
 def test_the_servers_addresses_are_shown_with_and_without_the_demonstration(
     monkeypatch: pytest.MonkeyPatch, answered: bool
 ) -> None:
-    answers = digits_demo.Answers([[0.0]], 7, [1.0], 1, 1)
-    monkeypatch.setattr(digits_demo, "show", lambda console, answers: console.print("picture"))
+    predictions = digits_demo.Predictions([[0.0]], 7, [1.0], 1, 1)
+    monkeypatch.setattr(digits_demo, "show", lambda console, predictions: console.print("picture"))
     console = Console(file=io.StringIO())
-    up._print_server(console, {"REST": "http://d", "gRPC": "d:8500"}, answers if answered else None)
+    up._print_server(console, {"REST": "http://d", "gRPC": "d:8500"}, predictions if answered else None)
     lines = [" ".join(line.split()) for line in cast(io.StringIO, console.file).getvalue().splitlines()]
     assert lines == ["", *(["picture"] if answered else []), "REST http://d", "gRPC d:8500", ""]

@@ -13,63 +13,63 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import components, control_plane_config, dns, kubeconfig, kwok, node_config, pki, supervisor
+from embedded.cluster import control_plane_config, dns, kubeconfig, kwok, node_config, pki, process_specs, supervisor
 from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "100% odd 'place'"))
     return NodePaths(Instance("test"))
 
 
-def _supervised(at: NodePaths) -> dict[str, list[str]]:
+def _supervised(paths: NodePaths) -> dict[str, list[str]]:
     """Each command as supervisord would split it."""
     parser = configparser.ConfigParser()
-    parser.read_string(supervisor.render(at, components.components(at)))
+    parser.read_string(supervisor.render(paths, process_specs.of_instance(paths)))
     programs = [section for section in parser.sections() if section.startswith("program:")]
     return {section.removeprefix("program:"): shlex.split(parser[section]["command"]) for section in programs}
 
 
-def test_commands_survive_an_odd_path(at: NodePaths) -> None:
-    commands = _supervised(at)
-    assert list(commands) == list(components.PROGRAMS)
-    for component in components.components(at):
-        assert commands[component.name] == [str(at.programs / component.name), *component.arguments]
+def test_commands_survive_an_odd_path(paths: NodePaths) -> None:
+    commands = _supervised(paths)
+    assert list(commands) == list(process_specs.PROGRAMS)
+    for spec in process_specs.of_instance(paths):
+        assert commands[spec.name] == [str(paths.programs / spec.name), *spec.arguments]
 
 
-def test_every_listener_is_the_bridges_or_loopback(at: NodePaths) -> None:
-    text = "\n".join(argument for command in _supervised(at).values() for argument in command)
-    everything = text + node_config.kubelet(at) + node_config.proxy(at) + node_config.containerd(at)
+def test_every_listener_is_the_bridges_or_loopback(paths: NodePaths) -> None:
+    text = "\n".join(argument for command in _supervised(paths).values() for argument in command)
+    everything = text + node_config.kubelet(paths) + node_config.proxy(paths) + node_config.containerd(paths)
     assert "0.0.0.0" not in everything
-    commands = _supervised(at)
-    assert f"--bind-address={at.instance.node_ip}" in commands["kube-apiserver"]
+    commands = _supervised(paths)
+    assert f"--bind-address={paths.instance.node_ip}" in commands["kube-apiserver"]
     assert "--listen-client-urls=https://127.0.0.1:2379" in commands["etcd"]
     for silent in ("kube-controller-manager", "kube-scheduler"):
         assert "--secure-port=0" in commands[silent]
 
 
-def test_nothing_is_anonymous_and_rbac_decides(at: NodePaths) -> None:
-    api = _supervised(at)["kube-apiserver"]
+def test_nothing_is_anonymous_and_rbac_decides(paths: NodePaths) -> None:
+    api = _supervised(paths)["kube-apiserver"]
     assert {"--anonymous-auth=false", "--authorization-mode=Node,RBAC"} <= set(api)
-    kubelet = yaml.safe_load(node_config.kubelet(at))
+    kubelet = yaml.safe_load(node_config.kubelet(paths))
     assert kubelet["authentication"]["anonymous"] == {"enabled": False}
     assert kubelet["authorization"] == {"mode": "Webhook"}
     assert (kubelet["readOnlyPort"], kubelet["healthzPort"]) == (0, 0)
-    assert "--client-cert-auth" in _supervised(at)["etcd"]
+    assert "--client-cert-auth" in _supervised(paths)["etcd"]
 
 
-def test_containerd_runs_without_the_capability_that_this_root_may_lack(at: NodePaths) -> None:
-    config = tomllib.loads(node_config.containerd(at))
-    assert config["root"] == str(at.instance.home / "containerd")
+def test_containerd_runs_without_the_capability_that_this_root_may_lack(paths: NodePaths) -> None:
+    config = tomllib.loads(node_config.containerd(paths))
+    assert config["root"] == str(paths.instance.home / "containerd")
     runtime = config["plugins"]["io.containerd.cri.v1.runtime"]
     assert runtime["restrict_oom_score_adj"] is True
-    assert runtime["cni"]["bin_dirs"] == [str(at.programs)]
+    assert runtime["cni"]["bin_dirs"] == [str(paths.programs)]
 
 
-def test_the_kubelet_keeps_its_cgroups_and_evicts_by_absolute_figures(at: NodePaths) -> None:
-    kubelet = yaml.safe_load(node_config.kubelet(at))
+def test_the_kubelet_keeps_its_cgroups_and_evicts_by_absolute_figures(paths: NodePaths) -> None:
+    kubelet = yaml.safe_load(node_config.kubelet(paths))
     assert kubelet["cgroupRoot"] == "/tensorplane-test"
     assert kubelet["evictionHard"]["nodefs.available"].endswith("Gi")
     assert kubelet["imageGCHighThresholdPercent"] == 100
@@ -121,13 +121,15 @@ def _fits(rule: dict[str, Any], verb: str, resource: str) -> bool:
     )
 
 
-def test_a_pod_has_a_limit_of_processes(at: NodePaths) -> None:
-    assert 1024 <= yaml.safe_load(node_config.kubelet(at))["podPidsLimit"] < 32768, "the least of the kernel's pid_max"
+def test_a_pod_has_a_limit_of_processes(paths: NodePaths) -> None:
+    assert 1024 <= yaml.safe_load(node_config.kubelet(paths))["podPidsLimit"] < 32768, (
+        "the least of the kernel's pid_max"
+    )
 
 
-def test_a_kubeconfig_needs_no_other_file(at: NodePaths, tmp_path: Path) -> None:
-    pki.ensure(tmp_path / "pki", pki.leaves(at.instance))
-    config: dict[str, Any] = yaml.safe_load(kubeconfig.render(at.instance, tmp_path / "pki", "admin"))
+def test_a_kubeconfig_needs_no_other_file(paths: NodePaths, tmp_path: Path) -> None:
+    pki.ensure(tmp_path / "pki", pki.leaves(paths.instance))
+    config: dict[str, Any] = yaml.safe_load(kubeconfig.render(paths.instance, tmp_path / "pki", "admin"))
     assert config["current-context"] == "tensorplane-test"
     [entry] = config["clusters"]
     assert entry["cluster"]["server"] == "https://10.203.0.1:6443"
@@ -135,8 +137,8 @@ def test_a_kubeconfig_needs_no_other_file(at: NodePaths, tmp_path: Path) -> None
         assert base64.b64decode(text).startswith(b"-----BEGIN ")
 
 
-def test_the_dns_pod_needs_no_right_on_its_node(at: NodePaths) -> None:
-    manifests = {manifest["kind"]: manifest for manifest in dns.manifests(at.instance)}
+def test_the_dns_pod_needs_no_right_on_its_node(paths: NodePaths) -> None:
+    manifests = {manifest["kind"]: manifest for manifest in dns.manifests(paths.instance)}
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
     [container] = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -151,14 +153,14 @@ def test_the_dns_pod_needs_no_right_on_its_node(at: NodePaths) -> None:
     assert manifests["Service"]["spec"]["clusterIP"] == "10.204.0.10"
 
 
-def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(at: NodePaths) -> None:
-    usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
-    assert [component.name for component in simulating] == [*components.PROGRAMS, "kwok"]
-    assert simulating[-1].stage > max(component.stage for component in usual)
+def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(paths: NodePaths) -> None:
+    usual, simulating = (process_specs.of_instance(paths, simulated_nodes=wanted) for wanted in (False, True))
+    assert [spec.name for spec in simulating] == [*process_specs.PROGRAMS, "kwok"]
+    assert simulating[-1].start_order > max(spec.start_order for spec in usual)
 
 
-def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_is_given_up(at: NodePaths) -> None:
-    usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
+def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_is_given_up(paths: NodePaths) -> None:
+    usual, simulating = (process_specs.of_instance(paths, simulated_nodes=wanted) for wanted in (False, True))
     changed = [(one, other) for one, other in zip(usual, simulating[:-1], strict=True) if one != other]
     (etcd, larger_etcd), (api_server, larger), (manager, patient), (scheduler, tidy_seldom) = changed
     assert [one.name for one, _ in changed] == ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"]
@@ -166,24 +168,26 @@ def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_i
     assert larger == replace(api_server, memory_mib=larger.memory_mib, variables=larger.variables)
     assert larger_etcd.memory_mib > etcd.memory_mib
     assert larger.memory_mib > api_server.memory_mib
-    grace = f"--node-monitor-grace-period={kwok.GRACE}s"
+    grace = f"--node-monitor-grace-period={kwok.GRACE_SECONDS}s"
     assert patient == replace(manager, arguments=(*manager.arguments, grace))
     assert tidy_seldom == replace(scheduler, variables=tidy_seldom.variables)
     assert all(int(other.variables["GOGC"]) > 50 for other in (larger, tidy_seldom))
 
 
-def test_a_simulated_node_is_not_lost_while_a_new_kwok_waits_for_its_lease(at: NodePaths) -> None:
-    [lease] = [word.partition("=")[2] for word in kwok.arguments(at) if "lease-duration" in word]
-    assert 1.2 * int(lease) < kwok.GRACE
+def test_a_simulated_node_is_not_lost_while_a_new_kwok_waits_for_its_lease(paths: NodePaths) -> None:
+    [lease] = [word.partition("=")[2] for word in kwok.arguments(paths) if "lease-duration" in word]
+    assert 1.2 * int(lease) < kwok.GRACE_SECONDS
 
 
-def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: NodePaths) -> None:
-    command = kwok.arguments(at)
+def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(paths: NodePaths) -> None:
+    command = kwok.arguments(paths)
     assert "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake" in command
     assert {"--server-address=", "--node-port=0"} <= set(command)
     parser = configparser.ConfigParser()
-    parser.read_string(supervisor.render(at, components.components(at, simulated_nodes=True)).replace("%%", ""))
-    assert f'KWOK_WORKDIR="{str(at.config).replace("%", "")}"' in parser["program:kwok"]["environment"]
+    parser.read_string(
+        supervisor.render(paths, process_specs.of_instance(paths, simulated_nodes=True)).replace("%%", "")
+    )
+    assert f'KWOK_WORKDIR="{str(paths.config).replace("%", "")}"' in parser["program:kwok"]["environment"]
 
 
 def test_kwok_may_watch_and_report_and_change_no_object() -> None:

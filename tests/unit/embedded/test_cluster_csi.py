@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import components, configuration, csi, pki, pool
+from embedded.cluster import configuration, csi, pki, pool, process_specs
 from embedded.cluster.node_paths import NodePaths
 from embedded.csi.contract import DRIVER
 from embedded.instance import Instance
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "odd place"))
     return NodePaths(Instance("test"))
 
@@ -32,31 +32,31 @@ def _of(made: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [one for one in made if one["kind"] == kind]
 
 
-def test_the_driver_starts_before_its_controllers_and_only_where_asked_for(at: NodePaths) -> None:
-    usual, storing = (components.components(at, storage=wanted) for wanted in (False, True))
+def test_the_driver_starts_before_its_controllers_and_only_where_asked_for(paths: NodePaths) -> None:
+    usual, storing = (process_specs.of_instance(paths, storage=wanted) for wanted in (False, True))
     assert storing[: len(usual)] == usual
     driver, *controllers = storing[len(usual) :]
     assert (driver.name, [one.name for one in controllers]) == (csi.DRIVER_PROGRAM, list(csi.CONTROLLERS))
-    assert {one.stage for one in controllers} == {driver.stage + 1}
+    assert {one.start_order for one in controllers} == {driver.start_order + 1}
 
 
-def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: NodePaths) -> None:
-    driver, *controllers = components.components(at, storage=True)[-5:]
+def test_kubelet_driver_and_controllers_agree_on_the_sockets(paths: NodePaths) -> None:
+    driver, *controllers = process_specs.of_instance(paths, storage=True)[-5:]
     assert driver.program
     told = dict(zip(driver.arguments[2::2], driver.arguments[3::2], strict=True))
-    assert Path(told["--registration"]).parent == at.kubelet_root / "plugins_registry"
-    assert Path(told["--socket"]).is_relative_to(at.kubelet_root / "plugins" / DRIVER)
+    assert Path(told["--registration"]).parent == paths.kubelet_root / "plugins_registry"
+    assert Path(told["--socket"]).is_relative_to(paths.kubelet_root / "plugins" / DRIVER)
     calling = [one for one in controllers if one.name != "snapshot-controller"]
     assert all(f"--csi-address={told['--socket']}" in one.arguments for one in calling)
     assert all(len(told[name]) < 100 for name in ("--socket", "--registration"))  # a socket's path has 107 bytes
 
 
-def test_each_controller_has_a_name_and_rights_of_its_own(at: NodePaths, made: list[dict[str, Any]]) -> None:
-    clients = [leaf for leaf in csi.leaves(at.instance) if not leaf.addresses]
+def test_each_controller_has_a_name_and_rights_of_its_own(paths: NodePaths, made: list[dict[str, Any]]) -> None:
+    clients = [leaf for leaf in csi.leaves(paths.instance) if not leaf.addresses]
     users = {leaf.name: leaf.common_name for leaf in clients}
     assert set(users) == {csi.DRIVER_PROGRAM, *csi.CONTROLLERS}
     assert len(set(users.values())) == len(users)
-    assert not any(leaf.organization for leaf in csi.leaves(at.instance))
+    assert not any(leaf.organization for leaf in csi.leaves(paths.instance))
     bindings = _of(made, "ClusterRoleBinding")
     assert [binding["subjects"][0]["name"] for binding in bindings] == list(users.values())
     assert [binding["roleRef"]["name"] for binding in bindings] == list(users.values())
@@ -88,22 +88,22 @@ def test_kinds_come_before_what_is_of_them_and_groups_not_at_all(made: list[dict
     assert made[0]["kind"] == "CustomResourceDefinition"
 
 
-def test_an_instance_without_the_driver_gets_no_key_for_it(at: NodePaths) -> None:
-    ours = {leaf.name for leaf in csi.leaves(at.instance)}
+def test_an_instance_without_the_driver_gets_no_key_for_it(paths: NodePaths) -> None:
+    ours = {leaf.name for leaf in csi.leaves(paths.instance)}
     names = [
-        {leaf.name for leaf in configuration.leaves(at, simulated_nodes=False, storage=wanted)}
+        {leaf.name for leaf in configuration.leaves(paths, simulated_nodes=False, storage=wanted)}
         for wanted in (False, True)
     ]
-    assert names[0] == {leaf.name for leaf in pki.leaves(at.instance)}
+    assert names[0] == {leaf.name for leaf in pki.leaves(paths.instance)}
     assert names[1] == names[0] | ours
 
 
-def test_a_loop_device_is_ours_by_the_file_behind_it(at: NodePaths, tmp_path: Path) -> None:
+def test_a_loop_device_is_ours_by_the_file_behind_it(paths: NodePaths, tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.mkdir()
-    at.instance.home.parent.mkdir(parents=True)
-    at.instance.home.symlink_to(real)
-    file = real / at.pool_file.name
+    paths.instance.home.parent.mkdir(parents=True)
+    paths.instance.home.symlink_to(real)
+    file = real / paths.pool_file.name
     for name, behind in (
         ("loop0", Path("/elsewhere")),
         ("loop1", file),
@@ -114,4 +114,4 @@ def test_a_loop_device_is_ours_by_the_file_behind_it(at: NodePaths, tmp_path: Pa
         backing.parent.mkdir(parents=True)
         backing.write_text(f"{behind}\n")
     (tmp_path / "loop2").mkdir()
-    assert pool.loop_devices(at, tmp_path) == ["loop1", "loop3"]
+    assert pool.loop_devices(paths, tmp_path) == ["loop1", "loop3"]

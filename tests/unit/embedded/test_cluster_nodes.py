@@ -15,7 +15,7 @@ import yaml
 
 from components.clusters.embedded import NODE, Embedded
 from core.errors import UserError
-from embedded.cluster import components, csi, node_config, node_network, nodes, pki, processes, supervisor
+from embedded.cluster import csi, node_config, node_network, nodes, pki, process_specs, processes, supervisor
 from embedded.cluster.node_paths import NodePaths, of_nodes
 from embedded.cluster.node_volumes import ReadOnlyStore
 from embedded.cluster.nodes import MOST_NODES, Node
@@ -62,7 +62,7 @@ def test_nodes_give_away_the_machine_once() -> None:
 
 
 def test_a_further_node_shares_no_file_address_or_cgroup_with_the_first(first: NodePaths, second: NodePaths) -> None:
-    one, other = (yaml.safe_load(node_config.kubelet(at, 2)) for at in (first, second))
+    one, other = (yaml.safe_load(node_config.kubelet(paths, 2)) for paths in (first, second))
     same = ("address", "cgroupRoot", "tlsCertFile", "tlsPrivateKeyFile")
     assert not [key for key in same if one[key] == other[key]]
     assert {key: one[key] for key in one if key not in same} == {key: other[key] for key in other if key not in same}
@@ -89,14 +89,14 @@ def test_a_further_node_is_one_process_of_the_first_that_ends_all_of_it_and_star
     first: NodePaths, second: NodePaths
 ) -> None:
     above, below = configparser.ConfigParser(), configparser.ConfigParser()
-    above.read_string(supervisor.render(first, components.components(first, storage=True, nodes=2)))
-    own = components.of_further_node(second, storage=True)
+    above.read_string(supervisor.render(first, process_specs.of_instance(first, storage=True, nodes=2)))
+    own = process_specs.of_further_node(second, storage=True)
     below.read_string(supervisor.render(second, own, autostart=True))
     node = above["program:node-2"]
     assert shlex.split(node["command"])[-2:] == ["test", "2"]
     assert (node["stopsignal"], node["autostart"]) == ("KILL", "false")
-    assert [component.name for component in own] == ["containerd", "kubelet", "kube-proxy", csi.DRIVER_PROGRAM]
-    assert {below[f"program:{component.name}"]["autostart"] for component in own} == {"true"}
+    assert [spec.name for spec in own] == ["containerd", "kubelet", "kube-proxy", csi.DRIVER_PROGRAM]
+    assert {below[f"program:{spec.name}"]["autostart"] for spec in own} == {"true"}
     assert not [name for name in above.sections() if above.has_option(name, "stopsignal") and name != "program:node-2"]
 
 

@@ -26,7 +26,7 @@ class Recorded(Supervisor):
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     places = NodePaths(Instance("test"))
     places.logs.mkdir(parents=True)
@@ -38,22 +38,22 @@ def _up(pid: int) -> State:
     return State("etcd", "RUNNING", 1, pid)
 
 
-def test_what_supervisord_gave_up_on_is_a_fault(at: NodePaths) -> None:
-    watch = CrashWatch(at, Recorded(State("etcd", "FATAL", 1, 0)))
+def test_what_supervisord_gave_up_on_is_a_fault(paths: NodePaths) -> None:
+    watch = CrashWatch(paths, Recorded(State("etcd", "FATAL", 1, 0)))
     with pytest.raises(UserError, match=r"^etcd keeps crashing: panic: no disk \(log: .*/etcd.log\)$"):
         watch.check()
 
 
-def test_what_comes_up_again_and_again_is_a_fault(at: NodePaths) -> None:
-    watch = CrashWatch(at, Recorded(*(_up(pid) for pid in (1, 1, 2, 3, 4))))
+def test_what_comes_up_again_and_again_is_a_fault(paths: NodePaths) -> None:
+    watch = CrashWatch(paths, Recorded(*(_up(pid) for pid in (1, 1, 2, 3, 4))))
     for _ in range(4):
         watch.check()
     with pytest.raises(UserError, match="etcd keeps crashing"):
         watch.check()
 
 
-def test_one_restart_is_not_a_fault(at: NodePaths) -> None:
-    watch = CrashWatch(at, Recorded(_up(1), State("etcd", "BACKOFF", 1, 0), *(_up(2) for _ in range(50))))
+def test_one_restart_is_not_a_fault(paths: NodePaths) -> None:
+    watch = CrashWatch(paths, Recorded(_up(1), State("etcd", "BACKOFF", 1, 0), *(_up(2) for _ in range(50))))
     for _ in range(52):
         watch.check()
 

@@ -35,22 +35,22 @@ def test_a_damaged_lock_is_refused_with_the_command_that_writes_it(tmp_path: Pat
 
 
 def test_an_image_is_named_by_the_content_of_its_packages() -> None:
-    name = package_lock.image("team/train:1", LINES)
+    name = package_lock.image_name("team/train:1", LINES)
     assert name.startswith("team/train:1-")
-    assert package_lock.image("team/train:1", reversed(LINES)) == name
-    assert package_lock.image("team/train:1", LINES[:1]) != name
-    assert package_lock.image("team/train:1", ()) == "team/train:1"
+    assert package_lock.image_name("team/train:1", reversed(LINES)) == name
+    assert package_lock.image_name("team/train:1", LINES[:1]) != name
+    assert package_lock.image_name("team/train:1", ()) == "team/train:1"
 
 
 def test_comments_of_the_training_image_s_packages_make_no_lock_stale(tmp_path: Path) -> None:
     (tmp_path / "runtime").mkdir()
     requirements = tmp_path / "runtime" / "requirements.txt"
     requirements.write_text("tensorflow-cpu==2 ; a\ntensorflow==2 ; b\nnumpy==2.4.6   # arrays\n")
-    before = package_lock.against(tmp_path)
+    before = package_lock.base_image_hash(tmp_path)
     # The build for CPUs is TensorFlow under another name.
     assert package_lock.pins(tmp_path) == {"tensorflow": "2", "numpy": "2.4.6"}
     requirements.write_text("# all\ntensorflow-cpu==2 ; a\ntensorflow==2 ; b\nnumpy==2.4.6   # numbers\n")
-    assert package_lock.against(tmp_path) == before
+    assert package_lock.base_image_hash(tmp_path) == before
     requirements.write_text("tensorflow==2 ; b\nnumpy==2.4.7\n")
-    assert package_lock.against(tmp_path) != before
+    assert package_lock.base_image_hash(tmp_path) != before
     assert package_lock.pins(tmp_path) == {"tensorflow": "2", "numpy": "2.4.7"}

@@ -44,7 +44,7 @@ def declare(
         rest_port=REST_PORT,
         routes=[f"{kind.lower()}s" for kind in routes(settings.expose)],
     )
-    controller.declare(request, namespace=owner.namespace.name, depends_on=depends_on, opts=owner.inside)
+    controller.declare(request, namespace=owner.namespace.name, depends_on=depends_on, opts=owner.child_options)
 
 
 def source(server: str) -> dict[str, Any]:

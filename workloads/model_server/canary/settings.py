@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from components.base.model import Model, refuse
+from components.base.model import Model, refuse_all_but
 from workloads.pods.mounts import Location
 
 _REQUESTS = 100
@@ -32,13 +32,13 @@ class GateArgs(Model):
     def _of_accuracy(self) -> Self:
         share = f"{self.threshold / 100:g}" if 1 < self.threshold < 100 else ""
         if self.metric == "accuracy" and not 0 < self.threshold <= 1:
-            refuse("a threshold of accuracy above 0, at most 1", share, at="threshold")
+            refuse_all_but("a threshold of accuracy above 0, at most 1", share, at="threshold")
         if self.metric == "errorRate" and self.threshold >= 1:
-            refuse("a threshold of errorRate below 1", share, at="threshold")
+            refuse_all_but("a threshold of errorRate below 1", share, at="threshold")
         if self.metric == "latencyP99Millis" and not self.threshold:
-            refuse("a threshold of latencyP99Millis above 0", at="threshold")
+            refuse_all_but("a threshold of latencyP99Millis above 0", at="threshold")
         if (self.metric == "accuracy") != (self.examples is not None):
-            refuse("examples with the metric accuracy, and with no other")
+            refuse_all_but("examples with the metric accuracy, and with no other")
         return self
 
     @property

@@ -33,7 +33,7 @@ def service(
         awaited = {WAIT_FOR: "jsonpath={.status.loadBalancer.ingress}"}
         annotations = {**awaited, **(cluster.load_balancer(public=expose.public) or {}), **expose.annotations}
     metadata = owner.metadata(annotations=annotations)
-    return k8s.core.v1.Service(owner.name, metadata=metadata, spec=spec, opts=owner.inside)
+    return k8s.core.v1.Service(owner.name, metadata=metadata, spec=spec, opts=owner.child_options)
 
 
 def outside(expose: ExposureArgs | None, service: "k8s.core.v1.Service") -> pulumi.Output[Outside] | None:
@@ -58,7 +58,7 @@ def of_tracks(
     for suffix, track in ((STABLE_SUFFIX, STABLE_LABELS), (CANARY_SUFFIX, LABELS)):
         name, spec = f"{owner.name}{suffix}", {"selector": {**owner.selector, **track}, "ports": ports}
         metadata = owner.metadata(name, labels=track, annotations=annotations)
-        made.append(k8s.core.v1.Service(name, metadata=metadata, spec=cast(Any, spec), opts=owner.inside))
+        made.append(k8s.core.v1.Service(name, metadata=metadata, spec=cast(Any, spec), opts=owner.child_options))
     return made
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from components.base.family import Variant
-from components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse_all_but
 from components.versions import GATEWAY_CLASS
 
 
@@ -20,7 +20,7 @@ class ClientArgs(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("one of workload and namespace")
+            refuse_all_but("one of workload and namespace")
         return self
 
 
@@ -44,18 +44,18 @@ class LoadBalancerArgs(ExposureArgs):
     load balancer internal, which differ between clouds."""
 
 
-def _https(value: str) -> str:
+def _check_https(value: str) -> str:
     if not value.startswith("https://"):
-        refuse("a URL with https://")
+        refuse_all_but("a URL with https://")
     return value
 
 
-def _host_name(value: str) -> str:
+def _check_host_name(value: str) -> str:
     if not _is_host_name(value):
         bare = value.lower().partition("://")[2] or value.lower()
         near = bare.partition("/")[0].partition(":")[0]
         rule = "the name of a host in lower-case letters, such as digits.example.org"
-        refuse(rule, near if _is_host_name(near) else "")
+        refuse_all_but(rule, near if _is_host_name(near) else "")
     return value
 
 
@@ -63,8 +63,8 @@ def _is_host_name(value: str) -> bool:
     return is_object_name(value) and "." in value and value[-1].isalpha()
 
 
-HostName = Annotated[str, AfterValidator(_host_name)]
-Url = Annotated[NonEmptyStr, AfterValidator(_https)]
+HostName = Annotated[str, AfterValidator(_check_host_name)]
+Url = Annotated[NonEmptyStr, AfterValidator(_check_https)]
 
 
 class JwtArgs(Model):

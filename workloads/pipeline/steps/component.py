@@ -27,5 +27,5 @@ def declare(owner: Owner, context: PipelineContext, *, depends_on: Sequence[pulu
         together=pod.meeting_of(mounts.values()),
         namespace=owner.namespace.name,
         depends_on=depends_on,
-        opts=owner.inside,
+        opts=owner.child_options,
     )

@@ -27,7 +27,7 @@ def declare(
         volumes=[volumes[claim] for claim in sorted(volumes)],
         namespace=owner.namespace.name,
         depends_on=depends_on,
-        opts=owner.inside,
+        opts=owner.child_options,
     )
 
 

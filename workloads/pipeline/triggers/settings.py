@@ -5,14 +5,14 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from components.base import cron
-from components.base.model import Model, NonEmptyStr, refuse
+from components.base.model import Model, NonEmptyStr, refuse_all_but
 
 _MIB = 2**20
 
 
-def _schedule(value: str) -> str:
+def _check_schedule(value: str) -> str:
     if problem := cron.problem(value):
-        refuse(problem)
+        refuse_all_but(problem)
     return value
 
 
@@ -30,7 +30,7 @@ class TriggerArgs(Model):
     """So many MiB in files that were added or changed."""
     windows: Annotated[int, Field(ge=1, le=10**6)] | None = None
     """So many windows of a stream, which a recorder has made versions of."""
-    schedule: Annotated[NonEmptyStr, AfterValidator(_schedule)] | None = None
+    schedule: Annotated[NonEmptyStr, AfterValidator(_check_schedule)] | None = None
     """Cron schedule of five fields, in UTC: `0 2 * * *` for two each night. No run starts if the newest versions of the
     outputs are already what the pipeline makes of the newest inputs."""
     quiet_seconds: Annotated[float, Field(ge=0, le=86400)] = 0
@@ -42,9 +42,9 @@ class TriggerArgs(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self._given()) > 1:
-            refuse("one of versions, files, mib, windows and schedule, not several")
+            refuse_all_but("one of versions, files, mib, windows and schedule, not several")
         if self.schedule and self.datasets:
-            refuse("schedule alone, which counts nothing")
+            refuse_all_but("schedule alone, which counts nothing")
         return self
 
     def _given(self) -> list[str]:

@@ -42,13 +42,21 @@ class ParameterServer(Strategy):
 
     def roles(self, resources: Resources) -> Sequence[Role]:
         ports, program = {TENSORFLOW: TENSORFLOW_PORT}, Program.SERVER if self.mode == "coordinator" else None
-        worker = Role("worker", self.workers, resources, ports, restart="pod", decides=program is None, program=program)
+        worker = Role(
+            "worker",
+            self.workers,
+            resources,
+            ports,
+            restart="pod",
+            required_for_success=program is None,
+            program=program,
+        )
         server = Role(
             "ps",
             self.servers,
             self.server_resources,
             ports,
-            decides=False,
+            required_for_success=False,
             program=program,
             at=("strategy", "serverResources"),
             count_at=("strategy", "servers"),

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from components import catalog
 from components.base.location import Key
-from components.base.model import Resources, refuse
+from components.base.model import Resources, refuse_all_but
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
 from workloads.training_job.strategies import Strategy
 
@@ -28,11 +28,11 @@ def _chips(topology: str) -> int:
     return math.prod(map(int, topology.split("x")))
 
 
-def _topology(value: str) -> str:
+def _check_topology(value: str) -> str:
     if not _TOPOLOGY.fullmatch(value):
-        refuse("the numbers of chips in two or three dimensions, such as 2x4 or 4x4x8")
+        refuse_all_but("the numbers of chips in two or three dimensions, such as 2x4 or 4x4x8")
     if _chips(value) > _MOST_CHIPS:
-        refuse(f"a slice of at most {_MOST_CHIPS:,} chips")
+        refuse_all_but(f"a slice of at most {_MOST_CHIPS:,} chips")
     return value
 
 
@@ -47,7 +47,7 @@ class Tpu(Strategy):
 
     kind: Literal["tpu"] = "tpu"
 
-    topology: Annotated[str, AfterValidator(_topology)]
+    topology: Annotated[str, AfterValidator(_check_topology)]
     """Arrangement of the slice's chips: `2x4` is one machine with eight, `4x4` are four machines with four each."""
     per_node: Annotated[int, Field(ge=1, le=8)] | None = None
     """Chips of each machine, as in the node group. By default all chips if one machine can have them, else 4."""

@@ -11,17 +11,17 @@ from rich.text import Text
 from cli.commands.preview import property_path
 from cli.commands.preview.report import Property, Report
 from cli.commands.preview.rows import Row, common_apart, rarest_first, rows, together
-from cli.commands.preview.section import CUT, closed
+from cli.commands.preview.section import SEPARATOR, collapsed
 from cli.output import markdown as md
 from cli.output.escaping import Markdown, code
 from cli.output.tables import table
-from cli.output.texts import bold, first, folded
+from cli.output.texts import bold, first_names, folded
 
 _HEADINGS = ("change", "resource", "properties")
-_NAMES = 3
-"""Names in a row on the terminal, and in one of Markdown that has more than `_ALL_NAMES`."""
-_ALL_NAMES = 30
-_END = 40
+_MAX_NAMES = 3
+"""Names in a row on the terminal, and in one of Markdown that has more than `_MAX_ALL_NAMES`."""
+_MAX_ALL_NAMES = 30
+_PATH_LIMIT = 40
 """Characters of a path whose beginning is in another row."""
 _GAP = 2
 """Spaces between columns."""
@@ -47,10 +47,10 @@ def markdown(report: Report) -> Iterator[str]:
         yield "## Every changed resource"
         found = list(common_apart(rarest_first(list(together(rows(report.changes))))))
         cells = [_markdown_cells(row) for row in found]
-        yield from closed("The resources and their properties", cells, partial(md.full_table, _HEADINGS))
-        if many := [row for row in found if len(row.names) > _ALL_NAMES]:
-            yield CUT
-            yield from closed("All names", [_all_names(row) for row in many], md.bullets)
+        yield from collapsed("The resources and their properties", cells, partial(md.full_table, _HEADINGS))
+        if many := [row for row in found if len(row.names) > _MAX_ALL_NAMES]:
+            yield SEPARATOR
+            yield from collapsed("All names", [_all_names(row) for row in many], md.bullets)
 
 
 def _operation(row: Row) -> Text:
@@ -80,7 +80,7 @@ def _stacked(row: Row, width: int) -> str:
 def _resources(row: Row) -> str:
     if len(row.names) == 1:
         return f"{row.type} {row.names[0]}"
-    return f"{len(row.names)} {row.type}: {first(row.names, _NAMES)}"
+    return f"{len(row.names)} {row.type}: {first_names(row.names, _MAX_NAMES)}"
 
 
 def _lines(row: Row) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _line(changed: Property) -> str:
 def _markdown_cells(row: Row) -> tuple[str, str, Markdown]:
     count = f"{len(row.names):,} " if len(row.names) > 1 else ""
     properties = Markdown("<br>".join(_markdown_lines(row)))
-    names = first(row.names, _NAMES) if len(row.names) > _ALL_NAMES else ", ".join(row.names)
+    names = first_names(row.names, _MAX_NAMES) if len(row.names) > _MAX_ALL_NAMES else ", ".join(row.names)
     return row.words, f"{count}{row.type} {bold(names)}", properties
 
 
@@ -110,8 +110,8 @@ def _markdown_lines(row: Row) -> Iterator[str]:
     """A line for each change of values, with all of the properties that change so."""
     paths: dict[tuple[str, ...], list[str]] = {}
     for each in row.properties:
-        path = property_path.end(each.path, _END) if row.like else each.path
-        paths.setdefault((_values(each), "replaces" * each.replaces, each.whole), []).append(code(path))
+        path = property_path.truncate_start(each.path, _PATH_LIMIT) if row.like else each.path
+        paths.setdefault((_values(each), "replaces" * each.replaces, each.full_values), []).append(code(path))
     for (values, replaces, _), names in paths.items():
         yield f"{', '.join(names)}{f' ({replaces})' if replaces else ''}{values}"
     if row.apart:

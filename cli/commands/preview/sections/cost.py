@@ -16,7 +16,7 @@ from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.numbers import NOTHING, change, dollars
 from cli.output.tables import table
-from cli.output.texts import before_after, first
+from cli.output.texts import before_after, first_names
 from components.base.price import Usd
 from components.cost import pods
 from components.cost.difference import Compared, difference, total
@@ -35,7 +35,7 @@ from components.cost.estimate import (
     registered,
 )
 
-_NAMES = 8
+_MAX_NAMES = 8
 """Maximum names of things whose price is unknown for one reason."""
 _TYPES: tuple[tuple[Kind, str], ...] = (("group", "NodeGroup"), ("queue", "Queue"), ("run", "TrainingJob"))
 
@@ -101,7 +101,7 @@ def head(report: Report) -> Iterator[Block]:
     if not text and any(new.get("machine") for _, new in report.registered("NodeGroup").values()):
         text = "unknown: no price of its machines is known"
     if parts := [*filter(None, (text, cost_notes.storage_note(report)))]:
-        only_if = ["merging saves nothing"] if report.removed else []
+        only_if = ["merging saves nothing"] if report.stack_removed else []
         yield Block("Cost", [*only_if, *parts], when=f", {report.when}" if report.when else "")
 
 
@@ -134,7 +134,7 @@ def unknown(found: Sequence[Compared]) -> list[str]:
     for each in found:
         if each.after and each.after.missing and not spending.is_undeclared(each):
             names.setdefault(each.after.missing, []).append(each.name)
-    lines = [f"{first(several, _NAMES)}: {missing}" for missing, several in names.items()]
+    lines = [f"{first_names(several, _MAX_NAMES)}: {missing}" for missing, several in names.items()]
     likely = spending.expected(found)
     return [likely, *lines] if likely else lines
 

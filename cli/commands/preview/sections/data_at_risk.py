@@ -18,13 +18,13 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each risk."""
     yield from (Text(f"note: {line}", style="yellow") for line in _lost(report))
     for risk in reversed(report.risks):
-        word, style = ("data at risk", "bold red") if risk.stops else ("note", "yellow")
+        word, style = ("data at risk", "bold red") if risk.stops_update else ("note", "yellow")
         yield Text(f"{word}: {risk.text}", style=style)
 
 
 def head(report: Report) -> Iterator[Block]:
     """A list, what stops the update in bold."""
-    lines = [bold(risk.text) if risk.stops else risk.text for risk in report.risks]
+    lines = [bold(risk.text) if risk.stops_update else risk.text for risk in report.risks]
     if lines := aggregated.lines([*lines, *_lost(report)], report.names):
         yield Block("Data at risk", lines, is_list=True)
 

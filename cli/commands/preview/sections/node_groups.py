@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import closed, tabled
+from cli.commands.preview.section import collapsed, tabled
 from cli.output import markdown as md
 from cli.output.numbers import NOTHING, cost, span
 from cli.output.tables import table
@@ -83,7 +83,7 @@ def markdown(report: Report) -> Iterator[str]:
         yield from tabled(report, _HEADINGS, (group.cells for group in found), total(found))
         yield prices(found)
         marked = [_marked(group) for group in found]
-        yield from closed("Taints and labels, without the cloud's own", marked, partial(md.table, _MARKS))
+        yield from collapsed("Taints and labels, without the cloud's own", marked, partial(md.table, _MARKS))
     else:
         shown = md.full_table(_HEADINGS, [*(group.cells for group in found), total(found)])
         yield from md.details("Unchanged", [shown, prices(found), md.table(_MARKS, map(_marked, found))])

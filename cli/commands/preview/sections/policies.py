@@ -35,7 +35,7 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 
 def skipped(report: Report) -> Iterator[str]:
     """A heading before everything else if the preview skipped the policies."""
-    if not (report.policy_results or report.removed or report.failed):
+    if not (report.policy_results or report.stack_removed or report.failed):
         yield "## No policy judged this update"
 
 
@@ -72,7 +72,7 @@ def head(report: Report) -> Iterator[Block]:
 def markdown(report: Report) -> Iterator[str]:
     """A table of the violated policies, and how many others passed."""
     yield "## Policies"
-    if report.policy_results and not report.removed:
+    if report.policy_results and not report.stack_removed:
         rows = [(f"{each.policy} ({each.pack})", _result(each)) for each in report.policy_results if each.messages]
         passed = _passed(report)
         yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])
@@ -83,7 +83,7 @@ def markdown(report: Report) -> Iterator[str]:
 
 
 def _not_evaluated(report: Report) -> str:
-    if report.removed:
+    if report.stack_removed:
         return "policies judge what a stack declares, and after this change it declares nothing."
     if report.failed:
         return "the preview ended before the policies saw the whole stack."

@@ -21,11 +21,11 @@ from cli.commands.preview.rows import (
     together,
 )
 from cli.output.aggregated import names
-from cli.output.texts import bold, first
+from cli.output.texts import bold, first_names
 from components.base.plural import plural
 
-_PROPERTIES = 3
-_PATH = 60
+_MAX_PROPERTIES = 3
+_PATH_LIMIT = 60
 """Characters of a path that a line shows."""
 _VALUES, _LONG = 3, 100
 """Values of a property of several resources that a line lists, and their characters; it counts others."""
@@ -50,9 +50,9 @@ def terminal(report: Report, _: int) -> Iterator[str]:
 
 def head(report: Report) -> Iterator[Block]:
     """A list; the whole resources are in a section. None if all of them go."""
-    if found := [] if report.removed else list(_lines(report)):
+    if found := [] if report.stack_removed else list(_lines(report)):
         when = f", {report.when}" if report.when else ""
-        yield Block("Changed resources", found, is_list=True, when=when, below=True)
+        yield Block("Changed resources", found, is_list=True, when=when, has_section=True)
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _line(several: Sequence[Row], ranks: Ranks) -> str:
     of_kind = f"{count:,} {plural(kind)}" if count > 1 else kind
     resources = bold(names([name for each in several for name in each.names]))
     properties = list(_properties(several, ranks))
-    detail = f": {first(properties, _PROPERTIES)}" if properties else ""
+    detail = f": {first_names(properties, _MAX_PROPERTIES)}" if properties else ""
     return f"{row.words} {of_kind} {resources}{detail}"
 
 
@@ -109,7 +109,7 @@ def _properties(several: Sequence[Row], ranks: Ranks) -> Iterator[str]:
     for each in ranks.ordered(row, differing(row)):
         values = _values(row, [found for other in several for found in _of(other, each.path)])
         if not values or values not in shown or not is_derived(each):
-            yield f"{property_path.end(each.path, _PATH)}{values}"
+            yield f"{property_path.truncate_start(each.path, _PATH_LIMIT)}{values}"
         shown.add(values)
 
 

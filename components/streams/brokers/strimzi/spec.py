@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from components import versions
 from components.base import quantities
-from components.base.model import Model, ObjectName, refuse
+from components.base.model import Model, ObjectName, refuse_all_but
 
 _METADATA_VERSION = "4.3-IV0"
 TLS_PORT = 9093
@@ -16,16 +16,16 @@ POD = {"securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "Run
 CONTAINER = {"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}
 
 
-def _odd(value: int) -> int:
+def _check_odd(value: int) -> int:
     if value % 2 == 0:
-        refuse(f"an odd number ({value} tolerate no more failures than {value - 1})", str(value - 1))
+        refuse_all_but(f"an odd number ({value} tolerate no more failures than {value - 1})", str(value - 1))
     return value
 
 
 class BrokersArgs(Model):
     """The brokers of a new Kafka cluster; each is also a KRaft controller."""
 
-    count: Annotated[int, Field(ge=1, le=99), AfterValidator(_odd)] = 3
+    count: Annotated[int, Field(ge=1, le=99), AfterValidator(_check_odd)] = 3
     """Number of brokers. Use an odd number, because a majority must be available."""
     size_gib: Annotated[float, Field(ge=1, le=1_048_576)]
     """Disk of each broker in GiB. Plan for the topics' retention times their replicas, divided by the brokers, plus a

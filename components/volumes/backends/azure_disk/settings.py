@@ -36,13 +36,13 @@ class AzureDiskSettings(Backend):
         clone=CSI,
         expand=True,
         placement="zones",
-        reach="zone",
+        mount_scope="zone",
         encryption="always; `encryptionSet`",
         quota="the disk",
         min_gib=1,
         max_gib=65536,
         consistency="crash-consistent",
-        throughput="type and size, or `throughputMib`",
+        throughput_depends_on="type and size, or `throughputMib`",
     )
 
     @property

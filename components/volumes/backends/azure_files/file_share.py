@@ -50,7 +50,7 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
         resource_group_name=group.name,
         location="global",
         registration_enabled=False,
-        virtual_network={"id": pulumi.Output.from_input(native.nodes.subnet).apply(_network_of)},
+        virtual_network={"id": pulumi.Output.from_input(native.node_network.subnet).apply(_network_of)},
         tags=tags(context.args),
         opts=context.opts,
     )
@@ -152,7 +152,7 @@ def _endpoint(
         name,
         resource_group_name=group.name,
         location=native.context.args.region,
-        subnet={"id": native.nodes.subnet},
+        subnet={"id": native.node_network.subnet},
         private_link_service_connections=[
             {"name": "files", "private_link_service_id": account.id, "group_ids": ["file"]}
         ],

@@ -49,14 +49,14 @@ class AzureFilesSettings(Backend):
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
         expand=True,
-        reach="region",
+        mount_scope="region",
         encryption="always; `key`",
         quota="the share",
-        outside="NFS over TLS with `mount -t aznfs`, from the VNet or connected networks",
+        external_access="NFS over TLS with `mount -t aznfs`, from the VNet or connected networks",
         min_gib=32,
         max_gib=262144,
         consistency="crash-consistent",
-        throughput="size, or `throughputMib`",
+        throughput_depends_on="size, or `throughputMib`",
     )
 
     @property

@@ -30,7 +30,7 @@ _FIXED = ("encryptionSettings", "filesystemSubnet", "hsm", "identity", "sku", "s
 def shared(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
     """The group, the subnet in a new VNet, and the driver on every node."""
     native: Native = cluster.native
-    context, vnet = native.context, native.nodes.vnet
+    context, vnet = native.context, native.node_network.vnet
     keep = azure_data_group.retained(volumes.values())
     made: list[pulumi.Resource] = [azure_data_group.made(context, _KIND, protect=keep, leave=keep)]
     inside = [
@@ -139,4 +139,6 @@ def _zone(request: Request, native: Native) -> list[str] | None:
 def _subnet(args: AzureLustreSettings, native: Native) -> pulumi.Input[str]:
     if args.subnet:
         return args.subnet
-    return pulumi.Output.from_input(native.nodes.subnet).apply(lambda nodes: f"{nodes.rpartition('/')[0]}/{_SUBNET}")
+    return pulumi.Output.from_input(native.node_network.subnet).apply(
+        lambda nodes: f"{nodes.rpartition('/')[0]}/{_SUBNET}"
+    )

@@ -4,18 +4,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Model, NonEmptyStr, refuse
+from components.base.model import Line, Model, NonEmptyStr, refuse_all_but
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 
 
-def _prefix(value: str) -> str:
+def _check_prefix(value: str) -> str:
     if not value.startswith("/"):
-        refuse("a folder of the container, from its root on, such as /images")
+        refuse_all_but("a folder of the container, from its root on, such as /images")
     return value
 
 
-Prefix = Annotated[Line, AfterValidator(_prefix)]
+Prefix = Annotated[Line, AfterValidator(_check_prefix)]
 
 
 class Blob(Model):
@@ -63,12 +63,12 @@ class AzureLustreSettings(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         placement="one zone",
-        reach="region",
+        mount_scope="region",
         encryption="always; `key`",
         quota="the file system",
-        outside="Lustre with `mount -t lustre`, from the VNet or connected networks",
+        external_access="Lustre with `mount -t lustre`, from the VNet or connected networks",
         min_gib=4096,
-        throughput="`mbpsPerTib` and size",
+        throughput_depends_on="`mbpsPerTib` and size",
     )
 
     @property

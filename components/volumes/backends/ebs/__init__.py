@@ -43,13 +43,13 @@ class Ebs(Backend):
         clone=CSI,
         expand=True,
         placement="zones",
-        reach="zone",
+        mount_scope="zone",
         encryption="always; `kmsKey`",
         quota="the disk",
         min_gib=1,
         max_gib=65536,
         consistency="crash-consistent",
-        throughput="`throughputMib`",
+        throughput_depends_on="`throughputMib`",
     )
 
     @property

@@ -23,9 +23,9 @@ class EfsSettings(Backend):
         mirror={"region": "EFS replication"},
         expand=True,
         placement="one zone",
-        reach="region",
+        mount_scope="region",
         encryption="always; `kmsKey`",
-        outside="NFS over TLS with `mount -t efs`, from the VPC or connected networks",
+        external_access="NFS over TLS with `mount -t efs`, from the VPC or connected networks",
         consistency="not point-in-time",
-        throughput="elastic",
+        throughput_depends_on="elastic",
     )

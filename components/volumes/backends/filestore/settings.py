@@ -35,14 +35,14 @@ class FilestoreSettings(Backend):
         mirror={"region": "Filestore replication"},
         expand=True,
         placement="zones",
-        reach="region",
+        mount_scope="region",
         encryption="always; `kmsKey`",
         quota="the server",
-        outside="NFS, from the VPC or connected networks",
+        external_access="NFS, from the VPC or connected networks",
         min_gib=1024,
         max_gib=102400,
         consistency="crash-consistent",
-        throughput="tier and size",
+        throughput_depends_on="tier and size",
     )
 
     @property

@@ -48,13 +48,13 @@ class FsxLustreSettings(Backend):
         snapshot="AWS Backup",
         expand=True,
         placement="one zone",
-        reach="region",
+        mount_scope="region",
         encryption="always; `kmsKey`",
         quota="the file system",
-        outside="Lustre with `mount -t lustre`, from the VPC or connected networks",
+        external_access="Lustre with `mount -t lustre`, from the VPC or connected networks",
         min_gib=SMALLEST,
         consistency="crash-consistent",
-        throughput="size and `throughput`",
+        throughput_depends_on="size and `throughput`",
     )
 
     @property

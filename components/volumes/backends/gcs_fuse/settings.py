@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from components.base.model import NonEmptyStr, RelativePath, refuse
+from components.base.model import NonEmptyStr, RelativePath, refuse_all_but
 from components.volumes.backend import Backend, PodMetadata
 from components.volumes.capabilities import AccessMode, Capabilities
 
@@ -15,16 +15,16 @@ EVERYBODY = "namespace"
 """Name for the rights of all service accounts of the stack's namespace on a bucket."""
 
 
-def _bucket(value: str) -> str:
+def _check_bucket(value: str) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]", value):
-        refuse("a bucket name, such as acme-datasets")
+        refuse_all_but("a bucket name, such as acme-datasets")
     return value
 
 
 class GcsFuseSettings(Backend):
     """Settings of backend `gcsFuse`."""
 
-    bucket: Annotated[str, AfterValidator(_bucket)] | None = None
+    bucket: Annotated[str, AfterValidator(_check_bucket)] | None = None
     """Name of an existing bucket. By default a new one: private, with a hierarchical namespace and 7 days of soft
     delete."""
     prefix: RelativePath | None = None
@@ -61,11 +61,11 @@ class GcsFuseSettings(Backend):
         # VolSync's mover pods cannot have the driver's sidecar.
         volsync=False,
         expand=True,
-        reach="region",
+        mount_scope="region",
         encryption="always; `kmsKey`",
         cache="the node's disk",
-        outside="`gcloud storage`, `gcsfuse`, from anywhere, with rights on the bucket",
-        throughput="the node's network",
+        external_access="`gcloud storage`, `gcsfuse`, from anywhere, with rights on the bucket",
+        throughput_depends_on="the node's network",
     )
 
     @property

@@ -30,10 +30,10 @@ class ManagedLustreSettings(Backend):
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         expand=True,
         placement="one zone",
-        reach="zone",
+        mount_scope="zone",
         encryption="always; `kmsKey`",
         quota="the file system",
-        outside="Lustre's client, from the VPC",
+        external_access="Lustre's client, from the VPC",
         min_gib=STEPS[1000],
-        throughput="`mbpsPerTib` and size",
+        throughput_depends_on="`mbpsPerTib` and size",
     )

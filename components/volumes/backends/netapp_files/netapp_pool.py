@@ -83,7 +83,9 @@ def subnet(args: NetappFilesSettings, native: Native) -> pulumi.Input[str]:
     """Resource id of the subnet of a volume."""
     if args.subnet:
         return args.subnet
-    return pulumi.Output.from_input(native.nodes.subnet).apply(lambda nodes: f"{nodes.rpartition('/')[0]}/{_NAME}")
+    return pulumi.Output.from_input(native.node_network.subnet).apply(
+        lambda nodes: f"{nodes.rpartition('/')[0]}/{_NAME}"
+    )
 
 
 def _level(args: VolumeSettings) -> str | None:
@@ -104,7 +106,7 @@ def _sizes(volumes: Mapping[str, VolumeSettings]) -> dict[str, int]:
 
 def _subnet(native: Native, volumes: Mapping[str, VolumeSettings]) -> list[pulumi.Resource]:
     """A delegated subnet in a new VNet."""
-    context, vnet = native.context, native.nodes.vnet
+    context, vnet = native.context, native.node_network.vnet
     inside = [
         args for args in volumes.values() if isinstance(args.backend, NetappFilesSettings) and not args.backend.subnet
     ]

@@ -37,14 +37,14 @@ class NetappFilesSettings(Backend):
         mirror={"region": "cross-region replication"},
         expand=True,
         placement="one zone",
-        reach="region",
+        mount_scope="region",
         encryption="always",
         quota="the volume",
-        outside="NFS, from `allowedCidrs` in the VNet or connected networks",
+        external_access="NFS, from `allowedCidrs` in the VNet or connected networks",
         min_gib=50,
         max_gib=102400,
         consistency="crash-consistent",
-        throughput="`serviceLevel` and size",
+        throughput_depends_on="`serviceLevel` and size",
     )
 
     @property

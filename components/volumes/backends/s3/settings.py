@@ -37,11 +37,11 @@ class S3Settings(Backend):
         expand=True,
         rename=False,
         hard_links=False,
-        reach="region",
+        mount_scope="region",
         encryption="always; `kmsKey`",
         cache="the node's disk, or one of `cacheClass`",
-        outside="the API of S3",
-        throughput="number of concurrent readers",
+        external_access="the API of S3",
+        throughput_depends_on="number of concurrent readers",
     )
 
     @property

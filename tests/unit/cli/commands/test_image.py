@@ -23,7 +23,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, ..
     """A project that has locked six, and the earlier versions of each resolution."""
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime" / "requirements.txt").write_text("numpy==2.4.6\n")
-    package_lock.write(tmp_path, PackageLock(package_lock.against(tmp_path), {"six": OLD}))
+    package_lock.write(tmp_path, PackageLock(package_lock.base_image_hash(tmp_path), {"six": OLD}))
     monkeypatch.setattr(lock, "PROJECT", tmp_path)
     monkeypatch.setattr(build, "PROJECT", tmp_path)
     earlier: list[tuple[str, ...]] = []
@@ -38,7 +38,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, ..
 
 
 def _locked(*wanted: str, upgrade: bool = False) -> Mapping[str, tuple[str, ...]]:
-    return lock.locked([[name] for name in wanted], Step("lock"), upgrade=upgrade).sets
+    return lock.locked([[name] for name in wanted], Step("lock"), upgrade=upgrade).locked_sets
 
 
 def test_what_is_locked_is_not_resolved_again(calls: list[tuple[str, ...]]) -> None:

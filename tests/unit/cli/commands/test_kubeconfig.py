@@ -156,8 +156,8 @@ def _team(given: str) -> str | None:
     found: list[str | None] = []
 
     @click.command()
-    @options.stack
-    @options.team
+    @options.stack_option
+    @options.team_option
     def command(stack: str, team: str | None) -> None:
         found.append(team)
 

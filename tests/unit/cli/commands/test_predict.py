@@ -154,7 +154,7 @@ def test_version_and_label_conflict(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_before_the_first_version_it_says_how_to_publish_one() -> None:
     class Stopped(Api):
-        def service(self, *_: Any, **__: Any) -> tuple[int, Any]:
+        def request_service(self, *_: Any, **__: Any) -> tuple[int, Any]:
             return 503, '{"message": "no endpoints available for service \\"http:vision:8501\\""}'
 
     with pytest.raises(UserError, match=r"^vision: no pod is ready; .* tensorplane run … --publish vision$"):

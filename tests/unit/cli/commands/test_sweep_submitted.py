@@ -78,7 +78,7 @@ def test_a_controller_outside_the_queue_runs_trials_in_it(file: Write) -> None:
     assert (controller["metadata"]["name"], controller["kind"]) == (planned.run, "JobSet")
     assert "kueue.x-k8s.io/queue-name" not in controller["metadata"]["labels"]
     assert violations(_pod(controller)) == []
-    assert sweep.ends
+    assert sweep.ends_with_last_trial
     trial = sweep.manifest(7, {"RATE": 0.01})
     assert trial["metadata"]["name"] == f"{planned.run}-t0007"
     assert trial["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "training"

@@ -12,7 +12,7 @@ import pytest
 
 from components import catalog
 from components.clusters.aks import Aks, pool_properties
-from components.clusters.aks.pool_properties import pool_name
+from components.clusters.aks.pool_properties import agent_pool_name
 from components.clusters.aks.zones import zones_of
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.resolve import resolve
@@ -360,10 +360,10 @@ def test_everything_is_in_one_group_of_one_subscription_with_the_tags() -> None:
     [("cpu", "cpu"), ("gpu-t4", "gput4"), ("abcdefghijkl", "abcdefghijkl"), ("training-a100-80gb", "training5978")],
 )
 def test_names_of_pools(group: str, name: str) -> None:
-    assert pool_name(group) == name
+    assert agent_pool_name(group) == name
 
 
 def test_names_of_long_groups_stay_apart() -> None:
-    names = {pool_name(f"a-group-with-a-long-name-{number}") for number in range(100)}
+    names = {agent_pool_name(f"a-group-with-a-long-name-{number}") for number in range(100)}
     assert len(names) == 100
     assert all(len(name) == 12 and name.isalnum() and name.islower() for name in names)

@@ -64,7 +64,7 @@ def test_a_loss_that_nobody_acknowledged_stops_the_update_and_says_what_to_write
     (risk,) = find_risks(
         [{"urn": URN, "op": "replace", "type": "claim"}], Acknowledged("Pulumi.dev.yaml"), export=state
     )
-    assert risk.stops
+    assert risk.stops_update
     assert risk.text.startswith("volume scratch is replaced (2 GiB requested): no copy of its data is known; ")
     assert risk.text.endswith("add `tensorplane:acknowledge: {replaceVolume: [scratch]}` to Pulumi.dev.yaml")
 
@@ -78,12 +78,12 @@ def test_without_a_state_the_previewed_claim_says_how_much_goes() -> None:
 def test_an_acknowledgement_of_something_else_does_not_count_and_is_named() -> None:
     other = Acknowledged("Pulumi.dev.yaml", {"deleteVolume": ("other",), "replaceVolume": ("scratch",)})
     stopping, *notes = find_risks([{"urn": URN, "op": "delete", "type": "claim"}], other, export=state)
-    assert stopping.stops
+    assert stopping.stops_update
     assert [note.text for note in notes] == [
         "acknowledge.deleteVolume names other, which this update does not lose; remove the entry",
         "acknowledge.replaceVolume names scratch, which this update does not lose; remove the entry",
     ]
-    assert not any(note.stops for note in notes)
+    assert not any(note.stops_update for note in notes)
 
 
 def test_what_is_protected_is_refused_by_the_engine_and_no_loss() -> None:
@@ -129,8 +129,8 @@ def test_the_namespace_of_a_team_is_a_loss_and_that_of_the_stack_is_not() -> Non
                     "volume scratch would shrink from 10 to 9.5 GiB. Kubernetes refuses that, since claims only grow: "
                     "nothing is replaced, and its data stays; set sizeGib to 10 or more, or declare a second volume "
                     "and move the data",
-                    stops=True,
-                    loses=False,
+                    stops_update=True,
+                    loses_data=False,
                 )
             ],
         ),
@@ -153,9 +153,9 @@ def test_a_volume_that_stays_may_not_shrink(before: Any, after: Any, says: list[
 
 
 def test_a_reviewer_reads_first_what_stops_the_update() -> None:
-    report = Report("dev", risks=(Risk("volume a goes", stops=True), Risk("volume b goes")))
+    report = Report("dev", risks=(Risk("volume a goes", stops_update=True), Risk("volume b goes")))
     text = render.markdown(report)
-    assert report.stopped
+    assert report.must_not_run
     assert "**This update is refused: it would lose data.**" in text
     assert "## Data at risk\n\n- **volume a goes**\n- volume b goes" in text
-    assert not Report("dev", risks=report.risks[1:]).stopped
+    assert not Report("dev", risks=report.risks[1:]).must_not_run

@@ -78,7 +78,7 @@ def test_a_preview_tells_it_so() -> None:
     event = {"diagnosticEvent": {"severity": "error", "message": _deleted(_MODELS), "urn": _MODELS}}
     found = events.report("dev", [event], failed=True)
     (risk,) = found.risks
-    assert risk.stops
+    assert risk.stops_update
     assert risk.text.startswith("volume models is protected (retain: true): its deletion is blocked")
     assert found.errors == (), "it is said once"
 

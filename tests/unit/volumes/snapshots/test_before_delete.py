@@ -10,7 +10,7 @@ import pytest
 
 from components.volumes.backends import embedded
 from components.volumes.snapshots import before_delete
-from components.volumes.snapshots.before_delete import Snapshots, class_that_retains
+from components.volumes.snapshots.before_delete import SnapshotApi, class_that_retains
 from core.errors import UNREACHABLE, ApiError
 from core.kube import Kube
 from tests.support.rendering import Registered, run
@@ -67,7 +67,7 @@ class Api:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(before_delete, "_SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr(before_delete, "_POLL_SECONDS", 0)
     monkeypatch.setattr(pulumi.log, "info", lambda *_: None)
 
 
@@ -75,7 +75,7 @@ def saved(api: Api) -> list[dict[str, Any]]:
     # A loop of its own: the SDK's mocks need the thread's.
     loop = asyncio.new_event_loop()
     try:
-        loop.run_until_complete(before_delete._guarded(lambda: Snapshots(cast(Kube, api)), DELETED))
+        loop.run_until_complete(before_delete._take_with_remedy(lambda: SnapshotApi(cast(Kube, api)), DELETED))
     finally:
         loop.close()
     return api.made
@@ -100,10 +100,10 @@ def test_a_volume_that_its_driver_has_lost_is_not_waited_for(monkeypatch: pytest
     told: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", told.append)
     api = Api([], driver=embedded.DRIVER, error="rpc error: code = NotFound desc = volume v: does not exist")
-    taken = saved(api)[-1]["metadata"]["name"]
-    assert api.deleted == [taken], "pending, it would keep the claim from going"
+    snapshot = saved(api)[-1]["metadata"]["name"]
+    assert api.deleted == [snapshot], "pending, it would keep the claim from going"
     assert told == ["volume models is deleted without a snapshot: its driver no longer finds it"]
-    monkeypatch.setattr(before_delete, "_SECONDS_FOR_A_SNAPSHOT", 0)
+    monkeypatch.setattr(before_delete, "_TIMEOUT_SECONDS", 0)
     for driver, error in ((embedded.DRIVER, "code = Unavailable desc = no answer"), (DRIVER, "code = NotFound")):
         with pytest.raises(RuntimeError, match="not ready after an hour"):
             saved(Api([], driver=driver, error=error))
@@ -148,13 +148,13 @@ def test_a_cluster_that_cannot_be_asked_is_no_reason_to_delete_and_the_way_out_i
 
 def test_a_cluster_that_is_not_known_is_not_the_one_of_kubectl() -> None:
     with pytest.raises(RuntimeError, match="its cluster is not known"):
-        before_delete.snapshots_of(None, None)
+        before_delete.connect(None, None)
 
 
 def test_the_class_has_what_the_drivers_own_class_says() -> None:
     def named(name: str, *, default: str = "false", driver: str = DRIVER) -> dict[str, Any]:
-        about = {"name": name, "annotations": {"snapshot.storage.kubernetes.io/is-default-class": default}}
-        return {"metadata": about, "driver": driver, "parameters": {"secret": name}}
+        metadata = {"name": name, "annotations": {"snapshot.storage.kubernetes.io/is-default-class": default}}
+        return {"metadata": metadata, "driver": driver, "parameters": {"secret": name}}
 
     present = [named("a"), named("b", default="true"), named("0", default="true", driver="other")]
     assert class_that_retains(DRIVER, "space", present)["parameters"] == {"secret": "b"}

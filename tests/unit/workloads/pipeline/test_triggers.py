@@ -78,9 +78,9 @@ def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads() -> None:
         name: Path(f"/volumes/data/datasets/{name}") for name in ("model", "prepared")
     }
     by_name = {one.name: one for one in described.triggers}
-    assert (by_name["new"].counts, by_name["new"].at_least) == ("versions", 1)
+    assert (by_name["new"].unit, by_name["new"].at_least) == ("versions", 1)
     assert by_name["new"].sources == ("labels_reviewed", "raw")
-    assert (by_name["enough"].counts, by_name["enough"].at_least) == ("bytes", 3 * 2**19)
+    assert (by_name["enough"].unit, by_name["enough"].at_least) == ("bytes", 3 * 2**19)
     assert by_name["enough"].sources == ("labels_reviewed",)
     assert by_name["nightly"].schedule == (frozenset({0}), frozenset({2}), None, None, None)
     template = rendered.one("WorkflowTemplate", "photos").inputs

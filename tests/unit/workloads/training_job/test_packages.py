@@ -28,7 +28,8 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime" / "requirements.txt").write_text("".join(f"{n}=={v}\n" for n, v in PINS.items()))
     package_lock.write(
-        tmp_path, PackageLock(package_lock.against(tmp_path), {"pandas==2.2.3": LOCKED, "tf-keras": (OF_THE_IMAGE,)})
+        tmp_path,
+        PackageLock(package_lock.base_image_hash(tmp_path), {"pandas==2.2.3": LOCKED, "tf-keras": (OF_THE_IMAGE,)}),
     )
     for module in (checks, packages):
         monkeypatch.setattr(module, "PROJECT", tmp_path)
@@ -126,7 +127,7 @@ def test_elsewhere_the_same_checks_apply() -> None:
 
 def test_the_image_is_named_by_the_locked_set() -> None:
     name = packages.image("tensorplane.local/train:2.21.0", ["pandas==2.2.3"])
-    assert name == package_lock.image("tensorplane.local/train:2.21.0", LOCKED)
+    assert name == package_lock.image_name("tensorplane.local/train:2.21.0", LOCKED)
     assert packages.image("tensorplane.local/train:2.21.0", []) == "tensorplane.local/train:2.21.0"
 
 

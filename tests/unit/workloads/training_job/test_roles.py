@@ -27,8 +27,8 @@ class Parts(Strategy, family=True):
         ports = {TENSORFLOW: TENSORFLOW_PORT}
         return [
             Role("chief", 1, small, ports, {"ROLE": "chief"}),
-            Role("worker", 3, resources, ports, restart="pod", decides=False),
-            Role("evaluator", 1, small, decides=False),
+            Role("worker", 3, resources, ports, restart="pod", required_for_success=False),
+            Role("evaluator", 1, small, required_for_success=False),
         ]
 
 
@@ -41,8 +41,15 @@ class Served(Strategy, family=True):
         ports, of_evaluator = {TENSORFLOW: TENSORFLOW_PORT}, ("strategy", "evaluator", "resources")
         return [
             Role("chief", 1, resources, ports),
-            Role("ps", 2, resources, ports, decides=False, program=Program.SERVER),
-            Role("evaluator", 1, resources, decides=False, command=["python3", "evaluate.py"], at=of_evaluator),
+            Role("ps", 2, resources, ports, required_for_success=False, program=Program.SERVER),
+            Role(
+                "evaluator",
+                1,
+                resources,
+                required_for_success=False,
+                command=["python3", "evaluate.py"],
+                at=of_evaluator,
+            ),
         ]
 
 
@@ -124,7 +131,7 @@ class TestRoles:
         evicted = {"type": "DisruptionTarget", "status": "True"}
         assert alone["podFailurePolicy"]["rules"][0] == {"action": "Ignore", "onPodConditions": [evicted]}
 
-    def test_the_end_of_the_job_is_that_of_the_deciding_roles(self, manifest: JobManifest) -> None:
+    def test_the_end_of_the_job_is_that_of_the_required_roles(self, manifest: JobManifest) -> None:
         assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["chief"]
 
 

@@ -85,7 +85,7 @@ def test_a_single_process_has_no_tf_config() -> None:
 
 
 def test_an_evaluator_has_a_task_and_is_not_in_the_cluster() -> None:
-    evaluator = Role("evaluator", 1, Resources(), decides=False)
+    evaluator = Role("evaluator", 1, Resources(), required_for_success=False)
     roles = [Role("chief", 1, Resources(), {TENSORFLOW: TENSORFLOW_PORT}), evaluator]
     config = as_pod_reads_it(tf_config.environment("run", roles, roles[1]), 0)
     assert config == {"cluster": {"chief": ["run-chief-0-0.run:2222"]}, "task": {"type": "evaluator", "index": 0}}

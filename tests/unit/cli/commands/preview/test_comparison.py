@@ -103,7 +103,7 @@ def test_a_protected_volume_that_goes_is_one_risk_with_the_words_of_the_engines_
     storage = _made("tensorplane:index:Volume$aws:efs/fileSystem:FileSystem", {}, "dev-a", protect=True)
     found = _compared([storage, _made(_CLAIM, _claim(), protect=True)], [])
     (risk,) = found.risks
-    assert risk.stops
+    assert risk.stops_update
     assert risk.text.startswith("volume a is protected (retain: true): its deletion is blocked; declare it again")
 
 
@@ -120,7 +120,7 @@ def test_a_removed_environment_that_loses_data_says_whether_pulumi_refuses_it(pr
     before = Streamed([_made(_CLAIM, _claim(), protect=protect)], False)
     nothing = Streamed([], False)
     found = comparison.report(
-        "dev", "3f9c2ab417", before, nothing, acknowledged=Acknowledged("Pulumi.dev.yaml"), removed=True
+        "dev", "3f9c2ab417", before, nothing, acknowledged=Acknowledged("Pulumi.dev.yaml"), stack_removed=True
     )
     text = render.markdown(found)
     assert f"**This check fails: that would lose data.** {says}" in text
@@ -130,9 +130,9 @@ def test_a_removed_environment_that_loses_data_says_whether_pulumi_refuses_it(pr
 
 def test_an_unprotected_volume_needs_an_acknowledgement() -> None:
     before = [_made(_CLAIM, _claim())]
-    assert _compared(before, []).stopped
+    assert _compared(before, []).must_not_run
     found = _compared(before, [], asked=Acknowledged("Pulumi.dev.yaml", {"deleteVolume": ("a",)}))
-    assert not found.stopped
+    assert not found.must_not_run
     assert found.risks[0].text.endswith("acknowledged by acknowledge.deleteVolume")
 
 

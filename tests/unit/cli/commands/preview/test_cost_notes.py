@@ -110,7 +110,7 @@ def test_a_table_without_a_known_price_is_not_drawn(kind: str) -> None:
 
 def test_a_cost_that_is_unknown_is_called_so_at_the_beginning() -> None:
     group = _group("p6-b200.48xlarge", "", None)
-    assert [block.whole for block in cost.head(_report(a=(group, group)))] == [
+    assert [block.markdown for block in cost.head(_report(a=(group, group)))] == [
         "**Cost:** unknown: no price of its machines is known."
     ]
     assert list(cost.markdown(_report(a=(group, group)))) == []

@@ -100,7 +100,7 @@ def test_a_larger_canary_weakens_the_gate() -> None:
 def test_a_removed_gate_says_what_answers_without_it(after: dict[str, object], says: str) -> None:
     report = _report(_parts(ERRORS), _without_gate(**after))
     assert f"**Weakens:** the gate of server for digits (removed): {says}." in [
-        block.whole for block in interrupts.head(report)
+        block.markdown for block in interrupts.head(report)
     ]
     (line,) = map(shown, words.lines(report))
     assert line.endswith(f"{_without_gate(**after)[0]}. **No gate any more**: {says}")

@@ -10,7 +10,7 @@ import pytest
 from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Change, PolicyResult, Property, Report
-from cli.commands.preview.section import CUT
+from cli.commands.preview.section import SEPARATOR
 from driver.update.data_at_risk import Acknowledged, Risk
 
 PASSED = PolicyResult("a", "p 1")
@@ -19,7 +19,7 @@ VOLUME = "tensorplane:index:Volume"
 
 
 def _head(report: Report) -> list[str]:
-    return render.markdown(report).partition(CUT)[0].split("\n\n")[1:]
+    return render.markdown(report).partition(SEPARATOR)[0].split("\n\n")[1:]
 
 
 def _changes(operation: str, kind: str, many: int) -> list[Change]:
@@ -97,7 +97,10 @@ def test_sizes_that_stay_or_are_secret_are_no_cost() -> None:
 
 
 def test_an_update_that_only_shrinks_a_volume_is_not_said_to_lose_data() -> None:
-    shrinks, lost = Risk("volume a would shrink", stops=True, loses=False), Risk("volume b is deleted", stops=True)
+    shrinks, lost = (
+        Risk("volume a would shrink", stops_update=True, loses_data=False),
+        Risk("volume b is deleted", stops_update=True),
+    )
     report = Report("mine", policy_results=(PASSED,), risks=(shrinks,))
     assert _head(report)[0].startswith("**This update is refused: a volume cannot shrink.**")
     assert _head(replace(report, risks=(shrinks, lost)))[0].startswith(

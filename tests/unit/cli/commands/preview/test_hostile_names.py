@@ -51,7 +51,7 @@ def _report(name: str) -> Report:
         ),
         errors=(name, f"queues.{name}: unknown"),
         warnings=(name, f"volume {name} is small"),
-        risks=(Risk(f"volume {name} is deleted; add `x: [b]`", stops=True), Risk(name)),
+        risks=(Risk(f"volume {name} is deleted; add `x: [b]`", stops_update=True), Risk(name)),
         runs=(f"new run of {name}: image changed",),
         stand_ins=((name, "unused"),),
         failed=True,

@@ -10,7 +10,7 @@ import pytest
 from cli.commands.preview import render
 from cli.commands.preview.head import LIMIT
 from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.section import CUT
+from cli.commands.preview.section import SEPARATOR
 from cli.commands.preview.sections import in_words
 from cli.output.escaping import line as shown
 from tests.hosts.preview_events import SECRET, UNKNOWN_TEXT
@@ -144,7 +144,7 @@ def test_the_one_of_another_registry_among_a_thousand_is_first_at_every_position
     for odd in (0, MANY - 1, *draw.sample(range(MANY), 8)):
         images: Images = [(f"{TRAIN}:1", f"{TRAIN}:{draw.choice(['2', number])}") for number in range(MANY)]
         images[odd] = (f"{TRAIN}:1", "registry.example.attacker.test/train-gpu:2")
-        head = render.markdown(_report(images, kind)).partition(CUT)[0]
+        head = render.markdown(_report(images, kind)).partition(SEPARATOR)[0]
         assert len(head.encode()) <= LIMIT
         first = head.partition("## What changes")[2].strip().splitlines()[0]
         assert (

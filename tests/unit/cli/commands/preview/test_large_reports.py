@@ -15,7 +15,7 @@ from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.head import LIMIT
 from cli.commands.preview.report import PolicyResult, Report
-from cli.commands.preview.section import CUT
+from cli.commands.preview.section import SEPARATOR
 from driver.update.data_at_risk import Risk
 from tests.support import many_workloads
 from tests.unit.cli.commands.preview.test_reports import ASKED, BEFORE, COMMIT
@@ -41,7 +41,7 @@ def found(before: Streamed) -> Report:
 
 
 def _head(report: Report) -> str:
-    head, _, _ = render.markdown(report).partition(CUT)
+    head, _, _ = render.markdown(report).partition(SEPARATOR)
     assert len(head.encode()) <= LIMIT
     return head
 
@@ -99,7 +99,7 @@ def test_the_beginning_has_each_reason_of_a_refusal_whatever_their_number(
 ) -> None:
     verdicts = [PolicyResult(f"rule-{index}", "p 1", "advisory", (f"{index} could be less",)) for index in range(MANY)]
     refused = PolicyResult("gpu-quota", "p 1", "mandatory", (message,))
-    risks = tuple(Risk(text, stops=True) for text in lost)
+    risks = tuple(Risk(text, stops_update=True) for text in lost)
     faults = tuple(f"fault {number}" for number in range(MANY))
     head = _head(replace(found, risks=risks, policy_results=(*verdicts, refused), errors=faults))
     assert "**This update is refused: it would lose data.**" in head
@@ -112,8 +112,8 @@ def test_the_beginning_has_each_reason_of_a_refusal_whatever_their_number(
 
 
 def test_what_the_beginning_leaves_out_is_counted_there_and_complete_below(found: Report) -> None:
-    text = render.markdown(replace(found, risks=tuple(Risk(line, stops=True) for line in DIFFERENT)))
-    head, *rest = text.split(CUT)
+    text = render.markdown(replace(found, risks=tuple(Risk(line, stops_update=True) for line in DIFFERENT)))
+    head, *rest = text.split(SEPARATOR)
     shown = sum(line.startswith("- **volume data-") for line in head.splitlines())
     assert f"- **and {MANY - shown:,} more, below**" in head
     assert all(f"- **{line}**" in "".join(rest) for line in DIFFERENT)
@@ -132,7 +132,7 @@ def test_a_long_list_is_closed_after_its_first_lines_in_pieces() -> None:
     text = render.markdown(Report("prod", warnings=texts))
     assert "- 960 more lines: below, or in preview.md in the artifacts of the run" in text
     assert "<summary>960 more: 1 to 56 of 960</summary>" in text
-    assert all(part.count("<details>") == part.count("</details>") for part in text.split(CUT))
+    assert all(part.count("<details>") == part.count("</details>") for part in text.split(SEPARATOR))
     assert all(each in text for each in texts)
 
 

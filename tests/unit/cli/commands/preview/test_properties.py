@@ -89,9 +89,9 @@ def test_values_that_are_cut_alike_differ_in_full_and_a_secret_in_neither() -> N
     (one,), (other,) = (_changed("old", f"{long}{number}") for number in (1, 2))
     assert (one.new, one.old) == (other.new, other.old)
     assert one.values == ('"old"', f'"{long}1"')
-    assert one.whole != other.whole
+    assert one.full_values != other.full_values
     (huge,) = _changed("old", "y" * 50_000)
-    assert len(huge.whole) < 100
+    assert len(huge.full_values) < 100
     assert huge.values == (huge.old, huge.new)
     (hidden,) = _changed(SECRET, long)
-    assert "[secret]" in hidden.whole
+    assert "[secret]" in hidden.full_values

@@ -63,7 +63,9 @@ def before() -> Streamed:
 
 def _report(before: Streamed, edit: Edit | None) -> Report:
     if edit is None:
-        return comparison.report("prod", COMMIT, before, Streamed([], failed=False), acknowledged=ASKED, removed=True)
+        return comparison.report(
+            "prod", COMMIT, before, Streamed([], failed=False), acknowledged=ASKED, stack_removed=True
+        )
     tree = copy.deepcopy(dict(BEFORE))
     edit(tree)
     return comparison.report("prod", COMMIT, before, previewed_graphs.streamed(tree), acknowledged=ASKED)

@@ -9,7 +9,7 @@ import pytest
 from cli.commands.preview import render
 from cli.commands.preview.head import LIMIT
 from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.section import CUT
+from cli.commands.preview.section import SEPARATOR
 from cli.output.escaping import line as shown
 
 MANY = 200
@@ -17,7 +17,7 @@ POD = "spec.template.spec"
 
 
 def _head(changes: list[Change]) -> list[str]:
-    head = render.markdown(Report("dev", changes=tuple(changes))).partition(CUT)[0]
+    head = render.markdown(Report("dev", changes=tuple(changes))).partition(SEPARATOR)[0]
     assert len(head.encode()) <= LIMIT
     return head.partition("## Changed resources")[2].strip().splitlines()
 

@@ -43,7 +43,7 @@ def pack(process: subprocess.Popen[str]) -> Iterator[Any]:
         yield proto.AnalyzerStub(channel)
 
 
-def _judged(pack: Any, levels: dict[str, int]) -> list[Any]:
+def _evaluate(pack: Any, levels: dict[str, int]) -> list[Any]:
     """What the pack says of a job with two GPUs."""
     configured = proto.ConfigureAnalyzerRequest()
     for name, level in levels.items():
@@ -66,7 +66,7 @@ def test_the_engine_learns_of_every_rule(pack: Any, rules: Rules) -> None:
 
 
 def test_a_finding_has_rule_resource_level_and_message(pack: Any) -> None:
-    (found,) = _judged(pack, {})
+    (found,) = _evaluate(pack, {})
     assert (found.policyName, found.policyPackName) == ("gpu-quota", "tensorplane")
     assert found.enforcementLevel == proto.MANDATORY
     assert found.urn == "urn:pulumi:dev::tensorplane::pulumi:pulumi:Stack::tensorplane-dev"
@@ -76,9 +76,9 @@ def test_a_finding_has_rule_resource_level_and_message(pack: Any) -> None:
 
 
 def test_the_configuration_decides_the_level(pack: Any) -> None:
-    assert [one.enforcementLevel for one in _judged(pack, {"gpu-quota": proto.ADVISORY})] == [proto.ADVISORY]
-    assert [one.enforcementLevel for one in _judged(pack, {"gpu-quota": proto.REMEDIATE})] == [proto.MANDATORY]
-    assert _judged(pack, {"gpu-quota": proto.DISABLED}) == []
+    assert [one.enforcementLevel for one in _evaluate(pack, {"gpu-quota": proto.ADVISORY})] == [proto.ADVISORY]
+    assert [one.enforcementLevel for one in _evaluate(pack, {"gpu-quota": proto.REMEDIATE})] == [proto.MANDATORY]
+    assert _evaluate(pack, {"gpu-quota": proto.DISABLED}) == []
 
 
 @pytest.mark.parametrize("size", [1, 1 << 22])

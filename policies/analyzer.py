@@ -15,7 +15,7 @@ import grpc
 from engine_messages import analyzer_pb2 as messages
 from engine_messages import plugin_pb2
 from google.protobuf import empty_pb2
-from stack_view.properties import plain
+from stack_view.properties import to_plain
 from stack_view.rule import Rule
 from stack_view.view import View
 
@@ -27,11 +27,11 @@ _VERSION = "0.0.1"
 
 
 class Analyzer:
-    """The answers of a pack."""
+    """Answers the calls of the engine to one pack."""
 
     def __init__(self, name: str, rules: Sequence[Rule]) -> None:
         self._name, self._rules = name, rules
-        self._given: Mapping[str, tuple[messages.EnforcementLevel.ValueType, Mapping[str, Any]]] = {}
+        self._configured: Mapping[str, tuple[messages.EnforcementLevel.ValueType, Mapping[str, Any]]] = {}
         """Level and configuration of each rule that the engine has configured."""
 
     def info(self, request: Any, context: Any) -> Any:
@@ -41,19 +41,21 @@ class Analyzer:
 
     def configure(self, request: Any, context: Any) -> Any:
         """Takes the configuration of each rule: its default, or what the user gives."""
-        given = request.policyConfig.items()
-        self._given = {name: (one.enforcementLevel, plain(one.properties.fields)) for name, one in given}
+        configured = request.policyConfig.items()
+        self._configured = {
+            name: (policy.enforcementLevel, to_plain(policy.properties.fields)) for name, policy in configured
+        }
         return empty_pb2.Empty()
 
     def analyze_stack(self, request: Any, context: Any) -> Any:
         """What the rules report."""
         view = View.of_messages(request.resources)
         return messages.AnalyzeResponse(
-            diagnostics=[found for rule in self._rules for found in self._judged(rule, view)]
+            diagnostics=[found for rule in self._rules for found in self._evaluate(rule, view)]
         )
 
-    def _judged(self, rule: Rule, view: View) -> list[Any]:
-        level, config = self._given.get(rule.name, (_level(rule), {}))
+    def _evaluate(self, rule: Rule, view: View) -> list[Any]:
+        level, config = self._configured.get(rule.name, (_level(rule), {}))
         if level == messages.DISABLED:
             return []
         return [
@@ -64,11 +66,11 @@ class Analyzer:
                 description=rule.description,
                 message=f"{rule.description}\n{message}",
                 urn=urn,
-                # A rule that judges the whole stack changes no resource.
+                # A rule that evaluates the whole stack changes no resource.
                 enforcementLevel=messages.MANDATORY if level == messages.REMEDIATE else level,
                 severity=_severity(rule),
             )
-            for message, urn in rule.judge(view, config)
+            for message, urn in rule.evaluate(view, config)
         ]
 
 
@@ -98,7 +100,7 @@ def _severity(rule: Rule) -> messages.PolicySeverity.ValueType:
     return found
 
 
-class _AtOnce(ThreadPoolExecutor):
+class _InlineExecutor(ThreadPoolExecutor):
     """Runs each function in the thread that submits it."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -108,32 +110,34 @@ class _AtOnce(ThreadPoolExecutor):
         return done
 
 
-class _Nothing:
-    """An empty answer."""
+class _EmptyAnswer:
+    """Answers at once, and does not read the request."""
 
-    experimental_thread_pool = _AtOnce()
+    experimental_thread_pool = _InlineExecutor()
 
-    def __call__(self, unread: Any, context: Any) -> bytes:
+    def __call__(self, _request: Any, context: Any) -> bytes:
         return b""
 
 
 def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
-    """The methods of the protocol. The engine calls Analyze and Remediate for each single resource, but every rule
-    judges the whole stack. So Analyze does not even wait for the resource, as of a stream of them, and is answered by
-    the thread that takes the call. Remediate is missing, since the engine then goes on as after an empty answer. A
-    call that is read, and answered by another thread, takes twice as long, more than all rules together.
+    """The methods of the protocol.
+
+    The engine calls Analyze and Remediate for each single resource, but every rule evaluates the whole stack. Analyze
+    is declared as taking a stream, so that it answers before the resource arrives, in the thread that takes the call:
+    reading the call and answering in another thread takes twice as long, more than all rules together. Remediate is
+    missing, which the engine takes for an empty answer.
     """
     return {
-        "Analyze": grpc.stream_unary_rpc_method_handler(_Nothing()),
+        "Analyze": grpc.stream_unary_rpc_method_handler(_EmptyAnswer()),
         "AnalyzeStack": _method(analyzer.analyze_stack, messages.AnalyzeStackRequest.FromString),
         "GetAnalyzerInfo": _method(analyzer.info, None),
-        "GetPluginInfo": _method(lambda unread, context: plugin_pb2.PluginInfo(version=_VERSION), None),
+        "GetPluginInfo": _method(lambda _request, context: plugin_pb2.PluginInfo(version=_VERSION), None),
         "Configure": _method(analyzer.configure, messages.ConfigureAnalyzerRequest.FromString),
     }
 
 
-def _method(answer: Callable[[Any, Any], Any], read: Callable[[bytes], Any] | None) -> grpc.RpcMethodHandler:
-    return grpc.unary_unary_rpc_method_handler(answer, read, lambda message: message.SerializeToString())
+def _method(handler: Callable[[Any, Any], Any], deserialize: Callable[[bytes], Any] | None) -> grpc.RpcMethodHandler:
+    return grpc.unary_unary_rpc_method_handler(handler, deserialize, lambda message: message.SerializeToString())
 
 
 def serve(name: str, rules: Sequence[Rule]) -> None:

@@ -22,7 +22,7 @@ _HTTP = {
 _BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
 
 
-class Refusal(Exception):
+class ServingError(Exception):
     """Why a request is refused."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
@@ -35,31 +35,31 @@ class Refusal(Exception):
         return _HTTP.get(self.code, 500)
 
 
-def invalid(message: str) -> Refusal:
+def invalid_argument(message: str) -> ServingError:
     """The request is invalid."""
-    return Refusal(grpc.StatusCode.INVALID_ARGUMENT, message)
+    return ServingError(grpc.StatusCode.INVALID_ARGUMENT, message)
 
 
-def not_found(message: str) -> Refusal:
+def not_found(message: str) -> ServingError:
     """Something that the request names does not exist."""
-    return Refusal(grpc.StatusCode.NOT_FOUND, message)
+    return ServingError(grpc.StatusCode.NOT_FOUND, message)
 
 
-def failed_precondition(message: str) -> Refusal:
+def failed_precondition(message: str) -> ServingError:
     """The request is valid, but not now."""
-    return Refusal(grpc.StatusCode.FAILED_PRECONDITION, message)
+    return ServingError(grpc.StatusCode.FAILED_PRECONDITION, message)
 
 
-def unavailable(message: str) -> Refusal:
+def unavailable(message: str) -> ServingError:
     """The server cannot answer now; a client tries again."""
-    return Refusal(grpc.StatusCode.UNAVAILABLE, message)
+    return ServingError(grpc.StatusCode.UNAVAILABLE, message)
 
 
-def internal(error: Exception) -> Refusal:
+def internal_error(error: Exception) -> ServingError:
     """An error of the server or of the model for which the request is not to blame."""
-    return Refusal(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
+    return ServingError(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
 
 
-def from_tensorflow(error: tf.errors.OpError) -> Refusal:
+def from_tensorflow(error: tf.errors.OpError) -> ServingError:
     """An error of TensorFlow, with its own code."""
-    return Refusal(_BY_NUMBER.get(error.error_code, grpc.StatusCode.INTERNAL), error.message)
+    return ServingError(_BY_NUMBER.get(error.error_code, grpc.StatusCode.INTERNAL), error.message)

@@ -1,4 +1,4 @@
-"""The cluster's processes: command line, memory limit and start order of each."""
+"""What the cluster runs as processes: command line, memory limit and start order of each."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from embedded.cluster.nodes import NODE_NAME, Node
 
 
 @dataclass(frozen=True)
-class Component:
-    """One supervised process.
-
-    Processes of stage 1 are clients of the API server and start when it answers. Those of stage 2 start when their RBAC
-    is bound, too.
-    """
+class ProcessSpec:
+    """How supervisord runs one process."""
 
     name: str
-    stage: int
+    start_order: int
+    """0 starts at once. 1 is for clients of the API server, which start when it answers; 2 for those that also need
+    their RBAC bound."""
     arguments: tuple[str, ...]
     memory_mib: int
-    """Go's soft limit for its heap (GOMEMLIMIT): the collector works harder near it; the process never dies of it."""
+    """Go's soft limit for its heap (GOMEMLIMIT): the collector works harder near it, and nothing ends the process."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Variables in addition to those of all processes."""
     program: Path | None = None
@@ -48,57 +46,57 @@ PROGRAMS = (
 HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
 
 
-def components(
-    at: NodePaths, *, simulated_nodes: bool = False, storage: bool = False, nodes: int = 1
-) -> list[Component]:
+def of_instance(
+    paths: NodePaths, *, simulated_nodes: bool = False, storage: bool = False, nodes: int = 1
+) -> list[ProcessSpec]:
     """The processes of the control plane and of the first node, in start order; a process for each further node."""
-    usual = [
-        _etcd(at),
-        _containerd(at),
-        _apiserver(at),
-        _controller_manager(at),
-        _scheduler(at),
-        _kubelet(at),
-        _proxy(at),
-        *(_storage(at) if storage else []),
-        *(_further(Node(at.instance, number)) for number in range(2, nodes + 1)),
+    specs = [
+        _etcd(paths),
+        _containerd(paths),
+        _apiserver(paths),
+        _controller_manager(paths),
+        _scheduler(paths),
+        _kubelet(paths),
+        _kube_proxy(paths),
+        *(_csi(paths) if storage else []),
+        *(_further_node(Node(paths.instance, number)) for number in range(2, nodes + 1)),
     ]
-    return [*map(_for_a_fleet, usual), _kwok(at)] if simulated_nodes else usual
+    return [*map(_for_simulated_nodes, specs), _kwok(paths)] if simulated_nodes else specs
 
 
-def of_further_node(at: NodePaths, *, storage: bool = False) -> list[Component]:
+def of_further_node(paths: NodePaths, *, storage: bool = False) -> list[ProcessSpec]:
     """The processes of a node other than the first, which start together, whenever the node starts."""
-    kubelet = _kubelet(at)
-    # It ends where containerd does not answer.
-    waiting = 'until [ -S "$0" ]; do sleep 0.1; done; exec "$@"'
-    late = ("-c", waiting, str(at.containerd_socket), *kubelet.command(at.programs))
-    kubelet = replace(kubelet, program=Path("/bin/sh"), arguments=late)
-    return [_containerd(at), kubelet, _proxy(at), *([_driver(at)] if storage else [])]
+    kubelet = _kubelet(paths)
+    # A kubelet ends if containerd does not answer.
+    wait_for_containerd = 'until [ -S "$0" ]; do sleep 0.1; done; exec "$@"'
+    arguments = ("-c", wait_for_containerd, str(paths.containerd_socket), *kubelet.command(paths.programs))
+    kubelet = replace(kubelet, program=Path("/bin/sh"), arguments=arguments)
+    return [_containerd(paths), kubelet, _kube_proxy(paths), *([_csi_driver(paths)] if storage else [])]
 
 
-def _for_a_fleet(component: Component) -> Component:
-    """The process with its settings for thousands of simulated nodes: a larger heap, longer timeouts."""
-    match component.name:
+def _for_simulated_nodes(spec: ProcessSpec) -> ProcessSpec:
+    """The process as thousands of simulated nodes need it: a larger heap, longer timeouts."""
+    match spec.name:
         case "etcd":
-            return replace(component, memory_mib=1000)
+            return replace(spec, memory_mib=1000)
         case "kube-apiserver":
             # During a collection, a request takes ten times as long. With six thousand nodes, 0.7 GiB is live.
-            return replace(component, memory_mib=6000, variables={"GOGC": "300"})
+            return replace(spec, memory_mib=6000, variables={"GOGC": "300"})
         case "kube-controller-manager":
-            return replace(component, arguments=(*component.arguments, f"--node-monitor-grace-period={kwok.GRACE}s"))
+            return replace(spec, arguments=(*spec.arguments, f"--node-monitor-grace-period={kwok.GRACE_SECONDS}s"))
         case "kube-scheduler":
             # It examines hundreds of nodes for each pod; with 50, that took a sixth of a processor more.
-            return replace(component, variables={"GOGC": "200"})
+            return replace(spec, variables={"GOGC": "200"})
         case _:
-            return component
+            return spec
 
 
-def _etcd(at: NodePaths) -> Component:
-    pem, authority = str(at.keys / "etcd.pem"), str(at.keys / "etcd-ca.crt")
+def _etcd(paths: NodePaths) -> ProcessSpec:
+    pem, authority = str(paths.keys / "etcd.pem"), str(paths.keys / "etcd-ca.crt")
     client, peer = "https://127.0.0.1:2379", "https://127.0.0.1:2380"
     arguments = (
         f"--name={NODE_NAME}",
-        f"--data-dir={at.etcd}",
+        f"--data-dir={paths.etcd}",
         f"--listen-client-urls={client}",
         f"--advertise-client-urls={client}",
         f"--listen-peer-urls={peer}",
@@ -114,16 +112,16 @@ def _etcd(at: NodePaths) -> Component:
         "--peer-client-cert-auth",
         "--log-level=warn",
     )
-    return Component("etcd", 0, arguments, memory_mib=100)
+    return ProcessSpec("etcd", 0, arguments, memory_mib=100)
 
 
-def _containerd(at: NodePaths) -> Component:
-    arguments = ("--config", str(at.config / "containerd.toml"))
-    return Component("containerd", 0, arguments, memory_mib=100)
+def _containerd(paths: NodePaths) -> ProcessSpec:
+    arguments = ("--config", str(paths.config / "containerd.toml"))
+    return ProcessSpec("containerd", 0, arguments, memory_mib=100)
 
 
-def _apiserver(at: NodePaths) -> Component:
-    keys, config, node = at.keys, at.config, at.instance.node_ip
+def _apiserver(paths: NodePaths) -> ProcessSpec:
+    keys, config, node = paths.keys, paths.config, paths.instance.node_ip
     arguments = (
         f"--bind-address={node}",
         f"--advertise-address={node}",
@@ -140,7 +138,7 @@ def _apiserver(at: NodePaths) -> Component:
         "--enable-admission-plugins=NodeRestriction",
         f"--admission-control-config-file={config}/admission.yaml",
         f"--encryption-provider-config={config}/encryption.json",
-        f"--service-cluster-ip-range={at.instance.service_cidr}",
+        f"--service-cluster-ip-range={paths.instance.service_cidr}",
         "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
         f"--service-account-key-file={keys}/service-account.pub",
         f"--service-account-signing-key-file={keys}/service-account.pem",
@@ -156,7 +154,7 @@ def _apiserver(at: NodePaths) -> Component:
         f"--proxy-client-cert-file={keys}/front-proxy.pem",
         f"--proxy-client-key-file={keys}/front-proxy.pem",
         f"--audit-policy-file={config}/audit.yaml",
-        f"--audit-log-path={at.logs}/audit.log",
+        f"--audit-log-path={paths.logs}/audit.log",
         "--audit-log-maxsize=10",
         "--audit-log-maxbackup=1",
         "--allow-privileged=true",  # Pod Security decides; storage drivers need it in their own namespace
@@ -166,21 +164,21 @@ def _apiserver(at: NodePaths) -> Component:
     )
     # With Kueue's and JobSet's kinds and some jobs, 230 MiB of its heap are live: near its limit it does little but
     # collect, on a whole processor. With less live memory, it takes no more than before.
-    # A thousand JobSets with their Workloads are 0.8 GiB live. With a limit below that, the collector never rests.
-    return Component("kube-apiserver", 0, arguments, memory_mib=2000)
+    # A thousand JobSets with their Workloads are 0.8 GiB live. With a lower limit, the collector runs all the time.
+    return ProcessSpec("kube-apiserver", 0, arguments, memory_mib=2000)
 
 
-def _controller_manager(at: NodePaths) -> Component:
-    keys = at.keys
+def _controller_manager(paths: NodePaths) -> ProcessSpec:
+    keys = paths.keys
     arguments = (
-        f"--kubeconfig={at.config}/controller-manager.kubeconfig",
+        f"--kubeconfig={paths.config}/controller-manager.kubeconfig",
         "--use-service-account-credentials",
         f"--service-account-private-key-file={keys}/service-account.pem",
         f"--root-ca-file={keys}/ca.crt",
         f"--cluster-signing-cert-file={keys}/ca.crt",
         f"--cluster-signing-key-file={keys}/ca.pem",
-        f"--service-cluster-ip-range={at.instance.service_cidr}",
-        f"--flex-volume-plugin-dir={at.kubelet_root}/flexvolume",
+        f"--service-cluster-ip-range={paths.instance.service_cidr}",
+        f"--flex-volume-plugin-dir={paths.kubelet_root}/flexvolume",
         "--secure-port=0",  # its metrics are not used here, so it does not listen
         "--leader-elect=false",
         "--profiling=false",
@@ -189,45 +187,49 @@ def _controller_manager(at: NodePaths) -> Component:
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
     )
-    return Component("kube-controller-manager", 1, arguments, memory_mib=600)
+    return ProcessSpec("kube-controller-manager", 1, arguments, memory_mib=600)
 
 
-def _scheduler(at: NodePaths) -> Component:
-    arguments = (f"--config={at.config}/scheduler.yaml", "--secure-port=0")
-    return Component("kube-scheduler", 1, arguments, memory_mib=600)
+def _scheduler(paths: NodePaths) -> ProcessSpec:
+    arguments = (f"--config={paths.config}/scheduler.yaml", "--secure-port=0")
+    return ProcessSpec("kube-scheduler", 1, arguments, memory_mib=600)
 
 
-def _kubelet(at: NodePaths) -> Component:
+def _kubelet(paths: NodePaths) -> ProcessSpec:
     arguments = (
-        f"--config={at.config}/kubelet.yaml",
-        f"--kubeconfig={at.config}/kubelet.kubeconfig",
-        f"--hostname-override={at.node.name}",
-        f"--node-ip={at.node.ip}",
-        f"--root-dir={at.kubelet_root}",
+        f"--config={paths.config}/kubelet.yaml",
+        f"--kubeconfig={paths.config}/kubelet.kubeconfig",
+        f"--hostname-override={paths.node.name}",
+        f"--node-ip={paths.node.ip}",
+        f"--root-dir={paths.kubelet_root}",
     )
-    return Component("kubelet", 1, arguments, memory_mib=100)
+    return ProcessSpec("kubelet", 1, arguments, memory_mib=100)
 
 
-def _proxy(at: NodePaths) -> Component:
-    return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=64)
+def _kube_proxy(paths: NodePaths) -> ProcessSpec:
+    return ProcessSpec("kube-proxy", 1, (f"--config={paths.config}/proxy.yaml",), memory_mib=64)
 
 
-def _storage(at: NodePaths) -> list[Component]:
-    return [_driver(at), *(Component(name, 2, csi.arguments(at, name), memory_mib=64) for name in csi.CONTROLLERS)]
+def _csi(paths: NodePaths) -> list[ProcessSpec]:
+    return [
+        _csi_driver(paths),
+        *(ProcessSpec(name, 2, csi.arguments(paths, name), memory_mib=64) for name in csi.CONTROLLERS),
+    ]
 
 
-def _driver(at: NodePaths) -> Component:
-    program, arguments = csi.driver_command(at)
-    return Component(csi.DRIVER_PROGRAM, 1, arguments, memory_mib=64, program=program)
+def _csi_driver(paths: NodePaths) -> ProcessSpec:
+    program, arguments = csi.driver_command(paths)
+    return ProcessSpec(csi.DRIVER_PROGRAM, 1, arguments, memory_mib=64, program=program)
 
 
-def _further(node: Node) -> Component:
+def _further_node(node: Node) -> ProcessSpec:
     arguments = ("-m", "embedded.cluster.node_process", node.instance.name, str(node.number))
-    # What is in its PID namespace ends with its first process, and that with this one, which asks nobody.
-    return Component(node.part, 1, arguments, memory_mib=64, program=Path(sys.executable), stop_signal="KILL")
+    # KILL, as if the machine had lost its power: the kernel ends its first process with this one, and with that all
+    # processes of its PID namespace.
+    return ProcessSpec(node.process_name, 1, arguments, memory_mib=64, program=Path(sys.executable), stop_signal="KILL")
 
 
-def _kwok(at: NodePaths) -> Component:
+def _kwok(paths: NodePaths) -> ProcessSpec:
     # Otherwise it would also read a folder of the user's.
-    own = {"KWOK_WORKDIR": str(at.config)}
-    return Component(kwok.NAME, 2, kwok.arguments(at), memory_mib=512, variables=own)
+    variables = {"KWOK_WORKDIR": str(paths.config)}
+    return ProcessSpec(kwok.NAME, 2, kwok.arguments(paths), memory_mib=512, variables=variables)
