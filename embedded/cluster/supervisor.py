@@ -1,4 +1,4 @@
-"""supervisord, which keeps the cluster's processes running: its configuration, a client, and the last error in the log of a process."""
+"""supervisord, which keeps the cluster's processes running: its configuration, a client, a process's last error."""
 
 from __future__ import annotations
 

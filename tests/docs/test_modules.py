@@ -13,14 +13,14 @@ from tests.support.rendering import PROJECT
 PAGE = PROJECT / "docs" / "modules.md"
 PACKAGES = (
     *("core", "driver", "driver/runs", "driver/update", "stack", "stack_file"),
-    *("components", "components/base", "components/agent", "components/node_groups", "components/queues", "workloads", "workloads/pods", "workloads/rules"),
-    *("cli", "cli/training_jobs", "cli/commands/preview"),
+    *("components", "components/base", "components/agent", "components/node_groups", "components/queues"),
+    *("workloads", "workloads/pods", "workloads/rules", "cli", "cli/training_jobs", "cli/commands/preview"),
     *("policies", "policies/gpu_usage", "policies/stack_view"),
-    *("agents", *(f"agents/{part}" for part in ("lost_nodes", "quota_return", "rollout", "steps", "sweep", "triggers"))),
-    *("runtime/tensorplane", *(f"runtime/tensorplane/{part}" for part in ("checkpoints", "data", "datasets"))),
-    *(f"runtime/tensorplane/{part}" for part in ("keras", "parameter_server", "stages")),
-    *("embedded", "embedded/cluster", "embedded/csi", "images", "images/serving", "toolchain"),
-    *("plugins", "plugins/cloud_models", "plugins/hosts", "plugins/kubernetes", "plugins/preview"),
+    *("agents", "agents/lost_nodes", "agents/quota_return", "agents/rollout", "agents/steps", "agents/sweep"),
+    *("agents/triggers", "runtime/tensorplane", "runtime/tensorplane/checkpoints", "runtime/tensorplane/data"),
+    *("runtime/tensorplane/datasets", "runtime/tensorplane/keras", "runtime/tensorplane/parameter_server"),
+    *("runtime/tensorplane/stages", "embedded", "embedded/cluster", "embedded/csi", "images", "images/serving"),
+    *("toolchain", "plugins", "plugins/cloud_models", "plugins/hosts", "plugins/kubernetes", "plugins/preview"),
 )
 """Elsewhere a file is a kind of its family, or has the name that it has in each package (docs/architecture.md)."""
 _MARKER = "<!-- generated: the modules -->\n"
