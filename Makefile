@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-report test-gpu lint types bench
+.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-report test-gpu lint types bench dist
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,53 +34,53 @@ help: ## List the commands.
 # POLICIES=skip deploys without the policies; the stack's history records it, and `make status` says so.
 # REFRESH=1 reads every resource first, and repairs what somebody changed outside of Pulumi.
 up: $(VENV)/.bootstrapped ## Deploy a stack: build what is missing, start the embedded cluster if it is there: make up STACK=dev
-	@$(BIN)/python -m driver up --stack $(STACK) $(if $(REFRESH),--refresh) \
+	@$(BIN)/python -m tensorplane.driver up --stack $(STACK) $(if $(REFRESH),--refresh) \
 		$(if $(POLICIES),--policies $(POLICIES))
 
 down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
-	@$(BIN)/python -m driver down $(NAMED)
+	@$(BIN)/python -m tensorplane.driver down $(NAMED)
 
 status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queues and URLs of a stack's cluster: make status STACK=dev
-	@$(BIN)/python -m driver status --stack $(STACK)
+	@$(BIN)/python -m tensorplane.driver status --stack $(STACK)
 
 volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and data left from deleted volumes: make volumes NAME=models
-	@$(BIN)/python -m cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
+	@$(BIN)/python -m tensorplane.cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
 
 tiers: $(VENV)/.stacks ## Show which queue gets which flavors: guaranteed, borrowable, never.
-	@$(BIN)/python -m cli tiers --stack $(STACK) $(if $(JSON),--json)
+	@$(BIN)/python -m tensorplane.cli tiers --stack $(STACK) $(if $(JSON),--json)
 
 why: $(VENV)/.stacks ## Tell why a job waits, and what would let it start: make why JOB=search
-	@$(BIN)/python -m cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
+	@$(BIN)/python -m tensorplane.cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
 
 top: $(VENV)/.stacks ## Show who has which accelerators, and how many jobs waited: make top HISTORY=12
-	@$(BIN)/python -m cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
+	@$(BIN)/python -m tensorplane.cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
-	@$(BIN)/python -m driver purge $(NAMED)
+	@$(BIN)/python -m tensorplane.driver purge $(NAMED)
 
 preview: $(VENV)/.bootstrapped ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev BASE=origin/main
-	@$(BIN)/python -m driver tools --preview $(STACK)
-	@$(BIN)/python -m cli preview --stack $(STACK) $(if $(BASE),--base "$(BASE)")
+	@$(BIN)/python -m tensorplane.driver tools --preview $(STACK)
+	@$(BIN)/python -m tensorplane.cli preview --stack $(STACK) $(if $(BASE),--base "$(BASE)")
 
 drift: tools ## Show what was changed outside of Pulumi; fails if there is any: make drift STACK=dev
-	@$(BIN)/python -m cli drift --stack $(STACK)
+	@$(BIN)/python -m tensorplane.cli drift --stack $(STACK)
 
 # Filters: CLOUD, ACCELERATOR, KIND (gpu, tpu, cpu), MIN_MEMORY (GiB), REGION; WITHDRAWN=1 and JSON=1.
 catalog: $(VENV)/.bootstrapped ## Show accelerators, machines and prices: make catalog CLOUD=eks ACCELERATOR=h100-80gb
-	@$(BIN)/python -m cli catalog --cloud "$(CLOUD)" --accelerator "$(ACCELERATOR)" --kind "$(KIND)" \
+	@$(BIN)/python -m tensorplane.cli catalog --cloud "$(CLOUD)" --accelerator "$(ACCELERATOR)" --kind "$(KIND)" \
 		--min-memory $(or $(MIN_MEMORY),0) --region "$(REGION)" $(if $(WITHDRAWN),--withdrawn) $(if $(JSON),--json)
 
 catalog-update: $(VENV)/.bootstrapped ## Renew the catalog's files: make catalog-update SNAPSHOTS=folder (docs/catalog.md)
-	@$(BIN)/python -m components.catalog.update "$(SNAPSHOTS)"
+	@$(BIN)/python -m tensorplane.components.catalog.update "$(SNAPSHOTS)"
 
 tools: $(VENV)/.bootstrapped ## Build or find the tools that previews and tests need.
-	@$(BIN)/python -m driver tools
+	@$(BIN)/python -m tensorplane.driver tools
 
 test: tools-test lint ## Everything: lint, types, unit, contract, policy and end-to-end tests, in groups side by side.
 	@$(BIN)/python -m tests.groups
 
 tools-test: $(VENV)/.bootstrapped
-	@$(BIN)/python -m driver tools --all
+	@$(BIN)/python -m tensorplane.driver tools --all
 
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster.
 	@$(BIN)/python -m tests.groups stacks unit
@@ -96,26 +96,29 @@ test-report: $(VENV)/.tested ## Write tests/report.tsv: each test, its claim and
 # link is that of images/cusolver.py.
 test-gpu: ## Strategy, memory growth and mixed precision, on a machine with an NVIDIA GPU.
 	@nvidia-smi -L >/dev/null 2>&1 || { echo "make test-gpu: no NVIDIA GPU answers to nvidia-smi; run it on a machine that has one" >&2; exit 1; }
-	@if ! [ -e .venv-gpu/.ready ] || [ runtime/requirements-gpu.txt -nt .venv-gpu/.ready ]; then \
+	@if ! [ -e .venv-gpu/.ready ] || [ images/requirements/gpu.txt -nt .venv-gpu/.ready ]; then \
 		python3 -m venv .venv-gpu; \
-		grep -v '^tensorflow' runtime/requirements.txt >.venv-gpu/requirements.txt; \
-		.venv-gpu/bin/pip install -q --no-deps -r .venv-gpu/requirements.txt -r runtime/requirements-gpu.txt; \
+		grep -v '^tensorflow' images/requirements/training.txt >.venv-gpu/requirements.txt; \
+		.venv-gpu/bin/pip install -q --no-deps -r .venv-gpu/requirements.txt -r images/requirements/gpu.txt; \
 		.venv-gpu/bin/pip install -q pytest pytest-timeout; \
 		ln -sf ../../cusolver/lib/libcusolver.so.11 .venv-gpu/lib/python3*/site-packages/nvidia/cusparse/lib/; \
 		touch .venv-gpu/.ready; \
 	fi
-	@PYTHONPATH=runtime .venv-gpu/bin/python -m pytest -m gpu --confcutdir tests/gpu tests/gpu
+	@PYTHONPATH=runtime/tensorplane/archive_root:runtime .venv-gpu/bin/python -m pytest -m gpu --confcutdir tests/gpu tests/gpu
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 types: $(VENV)/.tested ## Types (mypy --strict).
-	@$(BIN)/mypy .
+	@$(BIN)/mypy
 # The policy pack is a program of its own, whose modules are named from its folder.
 	@cd policies && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir $(MYPY_CACHE_DIR)/policies .
 
+dist: $(VENV)/.tested ## Build the wheel into dist/: what `pip install tensorplane` installs.
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 bench: tools-test ## Measure the figures: make bench, or make bench ONLY=name
-	@PYTHONPATH=runtime $(BIN)/python -m bench $(ONLY)
+	@$(BIN)/python -m bench $(ONLY)
 
 # What `driver/` runs on: a small environment, there in seconds. It installs the rest beside its other work.
 $(VENV)/.bootstrapped: core/requirements.txt core/bootstrap.sh
@@ -124,10 +127,10 @@ $(VENV)/.bootstrapped: core/requirements.txt core/bootstrap.sh
 
 # What a stack's program and the commands about it run on.
 $(VENV)/.stacks: $(VENV)/.bootstrapped requirements.txt
-	@$(BIN)/python -m driver tools --python stacks
+	@$(BIN)/python -m tensorplane.driver tools --python stacks
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt \
 		$(wildcard plugins/cloud_models/requirements-*.txt)
-	@$(BIN)/python -m driver tools --python tests
+	@$(BIN)/python -m tensorplane.driver tools --python tests
 	@touch $@

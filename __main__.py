@@ -7,7 +7,7 @@ gc.disable()
 
 import pulumi  # noqa: E402
 
-import stack  # noqa: E402
+from tensorplane import stack  # noqa: E402
 
 for name, value in stack.build(stack.load()).items():
     pulumi.export(name, value)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from agents.api import CONFLICT, ApiServer, tolerate
-from agents.state import D
+from .api import CONFLICT, ApiServer, tolerate
+from .state import D
 
 _EVENT_SECONDS = 3600
 """How long the API server has an Event; a restarted controller creates no Event of an older decision again."""

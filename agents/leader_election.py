@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents import lease
-from agents.api import NOT_FOUND, ApiServer
-from agents.lease import Lease, Lost
+from . import lease
+from .api import NOT_FOUND, ApiServer
+from .lease import Lease, Lost
 
 LEASE, POD = "LEASE", "POD_NAME"
 """Variables of the pod: `NAMESPACE/NAME` of the agent's Lease, and the pod's name."""

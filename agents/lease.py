@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.api import CONFLICT, ApiServer
+from .api import CONFLICT, ApiServer
 
 RENEWED = "tensorplane.dev/renewed"
 """Annotation: when the holder renewed it last. Its `renewTime` is when the holder last did its work, so that metrics

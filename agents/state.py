@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from agents.api import ApiServer
+from .api import ApiServer
 
 MOST_DECISIONS = 20
 """Decisions that a state holds, the last ones: a ConfigMap holds at most 1 MiB."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from agents.api import GONE, ApiServer
+from .api import GONE, ApiServer
 
 
 @dataclass

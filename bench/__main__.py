@@ -38,8 +38,8 @@ from bench import (
     weak_scaling,
 )
 from bench.figure import Figure, Measured
-from core import terminal
-from core.errors import UserError
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
 
 FIGURES = {
     one.name: one

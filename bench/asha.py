@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.sweep.asha import Asha, Curve, Report, decisions
 from bench.figure import Figure, Measured
 from bench.local_workers import lines_of_first
+from tensorplane.agents.sweep.asha import Asha, Curve, Report, decisions
 
 _ASHA = Asha(min_steps=46, reduction=3)
 """The first comparison after two epochs of 23 steps."""

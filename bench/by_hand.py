@@ -18,12 +18,12 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import image_root
-from core.progress import Progress
-from core.step import Step
-from core.tasks import Task, command, run_all
-from images import training
-from images.oci import NONROOT
-from workloads.pods import pod, sources
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import Task, command, run_all
+from tensorplane.images import training
+from tensorplane.images.oci import NONROOT
+from tensorplane.workloads.pods import pod, sources
 
 _APP = Path("opt/tensorplane/app")
 _LIBRARY = Path("opt/tensorplane/lib")

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from bench.figure import Figure, Measured
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 
 _STACKS = ("dev", "prod")
 _RUNS = 5
@@ -20,7 +20,7 @@ def _seconds(stack: str, compiled: str) -> float:
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     begun = time.perf_counter()
-    argv = [sys.executable, "-m", "cli", "check", "--stack", stack]
+    argv = [sys.executable, "-m", "tensorplane.cli", "check", "--stack", stack]
     subprocess.run(argv, cwd=PROJECT, env=environment, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begun
 

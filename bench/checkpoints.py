@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import local_workers
 from bench.figure import Figure, Measured
-from core.scratch import scratch
+from tensorplane.core.scratch import scratch
 
 _LOST_STEPS = 10
 _OVERHEAD_ROUNDS = 12

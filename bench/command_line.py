@@ -16,12 +16,12 @@ from pathlib import Path
 from bench import instance, waiting
 from bench.figure import Figure, Measured
 from bench.instance import Running
-from cli.commands.run import plan, request
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobOptions
-from components import versions
-from core.errors import UserError
-from toolchain import launchers
+from tensorplane.cli.commands.run import plan, request
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobOptions
+from tensorplane.components import versions
+from tensorplane.core.errors import UserError
+from tensorplane.toolchain import launchers
 
 _RUNS, _LISTS, _JOBS, _PODS = 7, 5, 1000, 16
 _PAUSE_SECONDS = 3.0
@@ -48,7 +48,7 @@ def _person() -> Iterator[tuple[Running, Path]]:
 def _started(folder: Path, *words: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "TENSORPLANE_INSTANCE": instance.BENCH.name}
     return subprocess.Popen(
-        launchers.argv("cli", *words), cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+        launchers.argv("tensorplane.cli", *words), cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     )
 
 

@@ -16,15 +16,15 @@ from typing import Any
 
 import yaml
 
-import stack_file
 from bench import instance, waiting
 from bench.by_hand import Line
 from bench.training import stamped
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
-from core.scratch import scratch
-from embedded.cluster import cgroups
+from tensorplane import stack_file
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.scratch import scratch
+from tensorplane.embedded.cluster import cgroups
 
 _WORKLOADS, _JOB = "tensorplane:workloads", "digits"
 _START_SECONDS = 300

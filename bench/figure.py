@@ -12,8 +12,8 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from core.errors import UserError
-from core.paths import PROJECT
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from functools import partial
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.local_workers import lines_of_first
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 _PAIRS = 5
 _MODELS = ("convolutional", "dense")

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 
 from bench.figure import Figure, Measured
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 
 _SIZES = (62, 125, 250, 500)
 """Node groups, each with a workload: 1,000 of both at most."""

@@ -54,9 +54,9 @@ def _stack(name: str) -> float:
 
     import pulumi
 
-    import stack_file
     from bench.mocked import run
-    from core.paths import PROJECT
+    from tensorplane import stack_file
+    from tensorplane.core.paths import PROJECT
 
     tree = stack_file.read(PROJECT / f"Pulumi.{name}.yaml").config
     pulumi.runtime.set_all_config({key: json.dumps(value) for key, value in tree.items()})
@@ -78,7 +78,7 @@ def _imports(name: str) -> float:
 
 
 def _build(settings: object) -> None:
-    import stack
+    from tensorplane import stack
 
     stack.build(stack.load(settings))  # type: ignore[arg-type]
 
@@ -86,13 +86,13 @@ def _build(settings: object) -> None:
 def _ours(size: str) -> float:
     """A stack of `size` node groups, each with a training job on it."""
     from bench.mocked import run
-    from components.base.settings import Settings
+    from tensorplane.components.base.settings import Settings
 
     tree = {"cluster": {"kind": "eks", "region": _REGION, "endpoint": {"deployFromInside": True}}, **_fleet(int(size))}
     import pulumi_aws  # noqa: F401  # imports are no part of the graph
     import pulumi_kubernetes  # noqa: F401
 
-    import stack  # noqa: F401
+    from tensorplane import stack  # noqa: F401
 
     began = time.perf_counter()
     run(lambda: _build(Settings(tree)), stack="bench")
@@ -132,8 +132,8 @@ def _queues(teams: str) -> float:
     """From settings to Kueue's objects, with checks: flavors, quotas and queues of many teams."""
     from bench.mocked import run
     from bench.team_queues import settings
-    from components.queues import cluster_queue_spec
-    from stack import load
+    from tensorplane.components.queues import cluster_queue_spec
+    from tensorplane.stack import load
 
     given = settings(int(teams))
 
@@ -156,7 +156,7 @@ def _teams(teams: str) -> float:
     given = settings(int(teams))
     import pulumi_kubernetes  # noqa: F401
 
-    import stack  # noqa: F401
+    from tensorplane import stack  # noqa: F401
 
     began = time.perf_counter()
     run(lambda: _build(given), stack="bench")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.step import Step
-from images.oci import NONROOT, Image
+from tensorplane.core.step import Step
+from tensorplane.images.oci import NONROOT, Image
 
 _FOLDERS = ("proc", "dev", "tmp")
 # The mounts, and what the program starts, end with its namespaces.

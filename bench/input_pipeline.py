@@ -16,8 +16,8 @@ from typing import Any
 
 from bench import local_workers, rate
 from bench.figure import Figure, Measured, once
-from core.errors import UserError
-from core.paths import PROJECT
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
 
 _DECODE_MS = 2.0
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import quiet, waiting
-from core.errors import UserError
-from core.kube import Kube
-from core.step import Step
-from driver import watch
-from driver.target import Target
-from driver.update.stack import Stack, open_stack
-from driver.watch import Outputs
-from embedded import cluster
-from embedded.cluster import processes
-from embedded.cluster.lock import only_one
-from embedded.cluster.node_paths import NodePaths
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.driver import watch
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import Stack, open_stack
+from tensorplane.driver.watch import Outputs
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.cluster.lock import only_one
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.instance import Instance
 
 BENCH = Instance("bench")
 _CONTROLLERS = ("kueue-system", "jobset-system")

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench.by_hand import Line, free_ports
-from core.errors import UserError
-from core.paths import PROJECT
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PACKAGE
 
 _LIMIT_SECONDS = 300
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_TOP_PAD_": 16 << 20}
@@ -54,7 +54,12 @@ def lines_of_first(
 def environment() -> dict[str, str]:
     """Of programs that use the library from the checkout."""
     malloc = {name: str(size) for name, size in MALLOC.items()}
-    return {**os.environ, **malloc, "PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    return {
+        **os.environ,
+        **malloc,
+        "PYTHONPATH": f"{PACKAGE / 'archive_root'}:{PACKAGE.parent}",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+    }
 
 
 def _kill(processes: Iterable[subprocess.Popen[str]]) -> None:

@@ -20,22 +20,22 @@ from typing import Any
 
 import yaml
 
-from agents.lost_nodes import leaving
 from bench import endless_gang, instance, memory, simulated_fleet, waiting
 from bench.figure import Figure, Measured
 from bench.instance import Running
-from cli.commands.run import plan
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest
-from components import lost_nodes
-from components.base.labels import NAME
-from components.base.settings import Settings
-from core.errors import UserError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.scratch import scratch
-from embedded.cluster import cgroups, kwok
+from tensorplane.agents.lost_nodes import leaving
+from tensorplane.cli.commands.run import plan
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.components import lost_nodes
+from tensorplane.components.base.labels import NAME
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.scratch import scratch
+from tensorplane.embedded.cluster import cgroups, kwok
 
 _STACK, _SPACE = "dev", "tensorplane-dev"
 _JOBS, _WORKERS, _NODES, _TEAMS = 500, 2, 125, 5

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from bench import instance
 from bench.figure import Figure, Measured
-from core.paths import PROJECT
-from core.step import Step
-from core.tasks import command
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
 
 
 def _up(project: Path = PROJECT, **environment: str) -> float:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bench import instance
 from bench.figure import Figure, Measured
-from core.kube import Kube
-from embedded.cluster import processes
+from tensorplane.core.kube import Kube
+from tensorplane.embedded.cluster import processes
 
 _IDLE_SECONDS = 60
 _SAMPLES, _BETWEEN_SECONDS = 5, 10

@@ -16,21 +16,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import images
-import stack
-import toolchain
 from bench import instance, waiting
 from bench.figure import Figure, Measured
-from cli.commands.data import remote
-from cli.commands.data.remote import DatasetOptions
-from cli.pipelines.workflow import nodes, step_of
-from components.base import names
-from components.base.settings import Settings
-from core.kube import Kube
-from core.step import Step
-from embedded import cluster
-from stack import ResolvedStack
-from workloads.pipeline import run as pipeline_run
+from tensorplane import images, stack, toolchain
+from tensorplane.cli.commands.data import remote
+from tensorplane.cli.commands.data.remote import DatasetOptions
+from tensorplane.cli.pipelines.workflow import nodes, step_of
+from tensorplane.components.base import names
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 _ROUNDS = 5
 _NAMESPACE, _PIPELINE = "tensorplane-dev", "chain"

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 
 _MACHINES = ("g4dn.xlarge", "g6.xlarge", "p5.48xlarge")
 _GPU = "nvidia.com/gpu"

@@ -10,11 +10,11 @@ from kubernetes import client, config
 
 from bench import instance, waiting
 from bench.figure import Figure, Measured
-from components import versions
-from components.base.model import Resources
-from core.kube import Kube
-from workloads.pods import pod
-from workloads.pods.files import Bundle
+from tensorplane.components import versions
+from tensorplane.components.base.model import Resources
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import Bundle
 
 _PODS = 9
 _PAUSE_SECONDS = 3.0

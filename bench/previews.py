@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import stack_file
 from bench.figure import Figure, Measured
-from cli.commands.preview import engine
-from cli.commands.preview.engine import Preview
-from core.errors import UserError
-from core.paths import PROJECT
-from driver.stack_settings import call
-from driver.update.stack import Stack
+from tensorplane import stack_file
+from tensorplane.cli.commands.preview import engine
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver.stack_settings import call
+from tensorplane.driver.update.stack import Stack
 
 _STACK = "prod"
 _JOBS = 202
@@ -81,7 +81,16 @@ def _report() -> Measured:
     with engine.opened(_STACK, "") as preview, tempfile.TemporaryDirectory(prefix="bench-previews-") as folder:
         settings = preview.settings
         settings.make_stack(preview.pulumi, preview.environment, select=False)
-        report = [sys.executable, "-m", "cli", "preview", "--stack", _STACK, "--report", f"{folder}/preview.md"]
+        report = [
+            sys.executable,
+            "-m",
+            "tensorplane.cli",
+            "preview",
+            "--stack",
+            _STACK,
+            "--report",
+            f"{folder}/preview.md",
+        ]
         plain: list[str | Path] = [preview.pulumi, "preview", "--stack", _STACK, "--config-file", settings.file]
 
         def reported() -> None:

@@ -20,20 +20,20 @@ from kubernetes import client, config
 
 from bench import instance, quiet, simulated_fleet, waiting
 from bench.figure import Figure, Measured
-from components import queues as queue
-from components import versions
-from components.base.model import Resources
-from components.namespace import MANAGED
-from components.node_groups import placement as node_placement
-from components.node_groups.fleet import Fleet
-from components.queues import QueueArgs, flavors, quota, topology
-from components.queues.flavors import Flavor
-from components.queues.settings import PRIORITIES
-from core.errors import UserError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from core.scratch import scratch
-from workloads.pods import pod
+from tensorplane.components import queues as queue
+from tensorplane.components import versions
+from tensorplane.components.base.model import Resources
+from tensorplane.components.namespace import MANAGED
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues import QueueArgs, flavors, quota, topology
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.settings import PRIORITIES
+from tensorplane.core.errors import UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.scratch import scratch
+from tensorplane.workloads.pods import pod
 
 _STACK = "bench"
 _TEAMS, _DEPTH, _SEED = 20, 500, 20261121

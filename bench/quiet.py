@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from core.errors import UserError
-from embedded.cluster import cgroups
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.embedded.instance import Instance
 
 LOAD_LIMIT = 1.5
 _PATIENCE_SECONDS = 600.0

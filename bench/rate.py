@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 _STEP = re.compile(r"tensorplane: step=(\d+) loss=")
 _RESAMPLES = 10_000

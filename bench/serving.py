@@ -19,13 +19,13 @@ from typing import Any
 from bench import instance, waiting
 from bench.figure import Figure, Measured, once
 from bench.serving_by_hand import serving as by_hand
-from cli.serving import load
-from cli.serving.load import Plan, Summary
-from core.errors import UserError
-from core.step import Step
-from embedded import cluster
-from embedded.cluster import processes
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.cli.serving import load
+from tensorplane.cli.serving.load import Plan, Summary
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.cluster.node_paths import NodePaths
 
 _NAMESPACE = "tensorplane-dev"
 _ROUNDS, _SECONDS, _SWAPS = 5, 4.0, 7

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from bench import image_root, instance, waiting
 from bench.by_hand import free_ports
-from core.errors import UserError
-from embedded.cluster import cgroups
-from images import serving_image
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.images import serving_image
 
 _PATIENT_SECONDS = 120.0
 

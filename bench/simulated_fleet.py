@@ -15,18 +15,18 @@ from typing import Any
 
 from bench import instance, quiet
 from bench.figure import Figure, Measured
-from components.base.model import Resources
-from components.clusters.embedded import Embedded, simulated_nodes
-from components.node_groups import fleet
-from components.node_groups import placement as node_placement
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import NodeGroupArgs
-from core.errors import UserError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from embedded.cluster import processes
-from workloads.pods import pod
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.embedded import Embedded, simulated_nodes
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.core.errors import UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.embedded.cluster import processes
+from tensorplane.workloads.pods import pod
 
 MANAGER = "bench"
 _ZONES = ("a", "b", "c")

@@ -20,10 +20,10 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from core.errors import UserError
-from core.paths import PROJECT
-from embedded.csi import btrfs, pool
-from embedded.csi.generated import csi_pb2
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.embedded.csi import btrfs, pool
+from tensorplane.embedded.csi.generated import csi_pb2
 
 SMALL, LARGE = (1 << 30) // 10, 2 << 30
 _FILES = 16
@@ -86,7 +86,17 @@ class _Driver:
 @contextmanager
 def _driver(folder: Path) -> Iterator[_Driver]:
     socket = folder / "csi.sock"
-    program = [sys.executable, "-m", "embedded.csi", "--socket", socket, "--pool", folder / "pool", "--node", "bench"]
+    program = [
+        sys.executable,
+        "-m",
+        "tensorplane.embedded.csi",
+        "--socket",
+        socket,
+        "--pool",
+        folder / "pool",
+        "--node",
+        "bench",
+    ]
     with subprocess.Popen([*map(str, program)], cwd=PROJECT, stdout=subprocess.DEVNULL) as process:
         try:
             yield _Driver(socket)

@@ -12,9 +12,9 @@ from functools import cache, partial
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.snapshot_rounds import LARGE, SMALL, Round
-from core.errors import UserError
-from core.paths import PROJECT
-from core.scratch import scratch
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.scratch import scratch
 
 _ROUNDS = 5
 # Mounts and the driver end with this process.

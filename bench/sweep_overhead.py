@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import images
 from bench import instance, waiting
 from bench.figure import Figure, Measured
-from core.kube import Kube
-from core.paths import PROJECT
-from core.step import Step
-from embedded import cluster
-from stack_file import sweep_packages
+from tensorplane import images
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.stack_file import sweep_packages
 
 _TRIALS, _TRIAL_SECONDS = 9, 2
 _NAMESPACE = "tensorplane-dev"
@@ -63,7 +62,7 @@ def gaps(ran: Sequence[tuple[float, float]]) -> list[float]:
 
 
 def _overhead() -> Measured:
-    step, lines = Step("image of the controller"), sweep_packages.lines(PROJECT)
+    step, lines = Step("image of the controller"), sweep_packages.lines()
     for task in images.tasks(packages=[lines]):
         if task.name.startswith("image packages"):
             task.run(step)

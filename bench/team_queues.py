@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from components.base.settings import Settings
+from tensorplane.components.base.settings import Settings
 
 _ACCELERATORS = ("t4", "l4", "v100-32gb", "a100-40gb", "a100-80gb", "h100-80gb", "l40s")
 _WAYS: tuple[tuple[str, dict[str, object]], ...] = (

@@ -9,17 +9,17 @@ from typing import Any
 
 import yaml
 
-import stack_file
 from bench import instance, rate
 from bench.by_hand import Line, Program
 from bench.figure import Figure, Measured
 from bench.instance import Running
 from bench.quiet import OTHERS_LIMIT, OtherPrograms
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
-from core.scratch import scratch
-from workloads.pods import sources
+from tensorplane import stack_file
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.scratch import scratch
+from tensorplane.workloads.pods import sources
 
 _ROUNDS, _ATTEMPTS = 11, 20
 _STEPS = 5000

@@ -17,11 +17,11 @@ from kubernetes.stream import stream
 from bench import file_speed, instance, rate
 from bench.figure import Figure, Measured
 from bench.instance import Running
-from components import versions
-from core.errors import UserError
-from embedded.cluster import csi, processes
-from embedded.cluster.node_paths import NodePaths
-from images.oci import NONROOT
+from tensorplane.components import versions
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import csi, processes
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.images.oci import NONROOT
 
 _ROUNDS = 9
 _MIB = 512

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 
 def until(done: Callable[[], bool], seconds: float, problem: Callable[[], str], *, every: float = 0.5) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import click
 
-from cli import registry
-from core.paths import PROJECT
-from driver import crash_reports, exit_codes
+from tensorplane import version
+from tensorplane.cli import registry
+from tensorplane.driver import crash_reports, exit_codes
 
 _NAME = "tensorplane"
 _COLLECTED_AFTER = 500_000
@@ -20,10 +20,7 @@ them again and again takes as long as to parse them."""
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        import tomllib
-
-        about = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-        click.echo(f"tensorplane {about['version']}")
+        click.echo(f"tensorplane {version.__version__}")
         ctx.exit()
 
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.api_values import Object
-from cli.training_jobs import cancelled, find, jobset_api
-from cli.training_jobs.listing import Job
-from components.base import jobset_paths
-from core import kubeconfig
-from core.errors import UserError
-from core.kube import Kube
-from driver import command_lines
-from driver.stack_settings import StackSettings
-from driver.target import Target
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.training_jobs import cancelled, find, jobset_api
+from tensorplane.cli.training_jobs.listing import Job
+from tensorplane.components.base import jobset_paths
+from tensorplane.core import kubeconfig
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
+from tensorplane.stack_file.nearest import did_you_mean
 
 _START = "If it is an embedded cluster, start it with: make up"
 

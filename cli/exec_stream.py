@@ -10,9 +10,9 @@ from typing import Any
 
 from websocket import ABNF, WebSocketException
 
-from components.base.problems import legible
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.components.base.problems import legible
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _CLOSE = 0, 1, 2, 3, 255
 """Channels: the first byte of each message."""

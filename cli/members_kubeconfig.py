@@ -6,10 +6,10 @@ from typing import Any
 
 import yaml
 
-from components.base.labels import DOMAIN
-from core import kubeconfig
-from core.errors import UserError
-from stack_file import dumping
+from tensorplane.components.base.labels import DOMAIN
+from tensorplane.core import kubeconfig
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file import dumping
 
 _EXTENSION = f"{DOMAIN}/team"
 """Name of the extension of a context, which other clients ignore."""

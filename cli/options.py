@@ -28,7 +28,7 @@ def policies_option(command: _Command) -> _Command:
 
 
 def _complete_stacks(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from driver.stack_settings import stack_names
+    from tensorplane.driver.stack_settings import stack_names
 
     return [name for name in stack_names() if name.startswith(incomplete)]
 
@@ -41,8 +41,8 @@ def server_argument(*, required: bool = True) -> Callable[[_Command], _Command]:
 
 def _complete_models(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The servers of the stack's file, and the models of those that have several."""
-    from driver.stack_settings import StackSettings
-    from embedded.instance import Instance
+    from tensorplane.driver.stack_settings import StackSettings
+    from tensorplane.embedded.instance import Instance
 
     declared = StackSettings(context.params.get("stack") or "dev", Instance.current().stacks).section("workloads")
     found = [
@@ -64,7 +64,7 @@ def _team_of_kubeconfig(ctx: click.Context, _: click.Parameter, given: str | Non
     # Options that are given come before those that are not, so the source of `stack` is known.
     if given or ctx.resilient_parsing or ctx.get_parameter_source("stack") is ParameterSource.COMMANDLINE:
         return given
-    from cli import members_kubeconfig
+    from tensorplane.cli import members_kubeconfig
 
     return members_kubeconfig.team(kubeconfig_context())
 

@@ -12,7 +12,7 @@ import pkgutil
 
 import click
 
-from cli import commands
+from tensorplane.cli import commands
 
 
 def names() -> list[str]:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pulumi
 
-import stack
-import stack_file
-from components.base.settings import Settings
-from core.errors import UserError
-from driver.stack_settings import StackSettings, read
-from stack import ResolvedStack
+from tensorplane import stack, stack_file
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import StackSettings, read
+from tensorplane.stack import ResolvedStack
 
 
 def file(stack: str) -> Path:

@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Iterator
 
-from cli.api_values import Object
-from cli.kueue.objects import condition
-from cli.training_jobs import jobset_api
-from core.errors import UserError
-from core.kube import Kube
-from driver.status_tables import pod_state
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import condition
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.status_tables import pod_state
 
 _START_SECONDS = 180.0
 """Time for a node to pull the image and mount the volume."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from websocket import ABNF, WebSocket, WebSocketException
 
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 HOST = "127.0.0.1"
 """Only this machine may connect: what is behind the tunnel may have no login."""

@@ -13,13 +13,13 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import outputs
-from components.base.model import Model
-from components.clusters.component import Cluster
-from components.controllers.component import Controller
-from components.namespace import Namespace
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
+from tensorplane.components.base import outputs
+from tensorplane.components.base.model import Model
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.controllers.component import Controller
+from tensorplane.components.namespace import Namespace
 
 ACCOUNT = "nodes.lost"
 """Its service account. No workload can have it: their names hold no dot."""

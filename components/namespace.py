@@ -6,9 +6,9 @@ from types import MappingProxyType
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base import encrypted, outputs
-from components.base.labels import NAMESPACE_NAME, PART_OF, TENSORPLANE, labels
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.base.labels import NAMESPACE_NAME, PART_OF, TENSORPLANE, labels
 
 MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
 """Label of the namespaces that controllers manage."""

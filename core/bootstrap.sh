@@ -43,3 +43,7 @@ if ! packages >"$log" 2>&1; then
     say "Python packages could not be installed; check the network, the free disk space and pip's configuration, then run the command again"
     exit 1
 fi
+
+# `import tensorplane` finds this checkout, also from a moved one: relative to the environment's folder of packages.
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+realpath --relative-to="$site" "$here/../runtime" >"$site/tensorplane-checkout.pth"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 GRACE_SECONDS = 5.0
 """How long a program may take to end by itself after SIGTERM before it gets SIGKILL."""

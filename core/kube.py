@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import kubeconfig
-from core.errors import UNREACHABLE, ApiError, UserError, status_of
+from tensorplane.core import kubeconfig
+from tensorplane.core.errors import UNREACHABLE, ApiError, UserError, status_of
 
 if TYPE_CHECKING:  # imported where a cluster is reached, since they take a large part of a second
     from kubernetes.client import ApiClient

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import urllib3
 
-from core.errors import NO_MATCH, ApiError
-from core.gvk import GVK
-from core.kube import APPLY, JSON, MERGE_PATCH, Kube, Object
-from core.kube_watch import Watch
+from tensorplane.core.errors import NO_MATCH, ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import APPLY, JSON, MERGE_PATCH, Kube, Object
+from tensorplane.core.kube_watch import Watch
 
 _TIMEOUT = (10, 60)  # seconds to connect, seconds to answer
 

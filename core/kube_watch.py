@@ -12,7 +12,7 @@ from typing import Any
 
 import urllib3
 
-from core.errors import ApiError
+from tensorplane.core.errors import ApiError
 
 Event = tuple[str, dict[str, Any]]
 

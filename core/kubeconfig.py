@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

@@ -1,11 +1,24 @@
-"""Where tensorplane keeps files: one cache per user, and a folder for what must survive a restart."""
+"""Folders: tensorplane's own files, the user's project, one cache per user, and what must survive a restart."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).absolute().parents[1]
+"""The package `tensorplane`: its modules and the files that it ships. In a checkout, most are links."""
+_CHECKOUT = PACKAGE.parents[1]
+
+
+def _project() -> Path:
+    here = Path.cwd()
+    found = (folder for folder in (here, *here.parents, _CHECKOUT) if (folder / "Pulumi.yaml").is_file())
+    return next(found, here)
+
+
+PROJECT = _project()
+"""The user's project: the nearest folder with a `Pulumi.yaml`, from the working directory upwards. If there is none:
+the checkout whose command it is; without a checkout, the working directory."""
 
 
 def cache() -> Path:

@@ -16,8 +16,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from core.step import Step
-from core.times import elapsed
+from tensorplane.core.step import Step
+from tensorplane.core.times import elapsed
 
 HEARTBEAT_SECONDS = 30.0
 """Seconds between two lines of a running step in plain mode, so that a CI log does not look hung."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.paths import cache
+from tensorplane.core.paths import cache
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from core.causes import cause
-from core.children import GRACE_SECONDS, Children, Stopped
-from core.errors import UserError
-from core.paths import cache
-from core.progress import Progress
-from core.step import Step
+from tensorplane.core.causes import cause
+from tensorplane.core.children import GRACE_SECONDS, Children, Stopped
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import cache
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
 
 _LOG_LIMIT = 8 << 20
 _TAIL_LINES = 40

@@ -1,4 +1,4 @@
-"""`python -m driver COMMAND`, behind the Makefile: parses and calls."""
+"""`python -m tensorplane.driver COMMAND`, behind the Makefile: parses and calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import argparse
 import os
 import sys
 
-from driver import crash_reports, exit_codes, status, teardown, tools, up
-from driver.stack_settings import STACK
-from driver.target import Target
-from driver.update.policy_pack import Policies
-from embedded.instance import Instance
+from tensorplane.driver import crash_reports, exit_codes, status, teardown, tools, up
+from tensorplane.driver.stack_settings import STACK
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.embedded.instance import Instance
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m driver", description="Deploys stacks; runs the embedded cluster.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tensorplane.driver", description="Deploys stacks; runs the embedded cluster."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="deploy a stack, with the embedded cluster where the stack is on it")
     status = commands.add_parser("status", help="nodes, pods, volumes, queues and URLs of a stack's cluster")

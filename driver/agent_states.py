@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.agent.health import FAILING_MINUTES, OUTAGES, RENEWED, lease_name
-from components.base.labels import AGENT
-from core.errors import UserError
-from core.kube import Kube
-from core.times import age
+from tensorplane.components.agent.health import FAILING_MINUTES, OUTAGES, RENEWED, lease_name
+from tensorplane.components.base.labels import AGENT
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.times import age
 
 Object = dict[str, Any]
 

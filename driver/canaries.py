@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from components.base.plural import number_of
-from core.kube import Kube
-from workloads.model_server.canary.controller_objects import (
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.model_server.canary.controller_objects import (
     ACCURACY,
     FILE,
     NAME_SUFFIX,

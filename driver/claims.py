@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.base import quantities, retained_data
-from core.errors import UserError
-from core.kube import Kube
-from driver import command_lines
-from driver.stack_settings import STACK
+from tensorplane.components.base import quantities, retained_data
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import STACK
 
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 _CLAIM_TYPE = "kubernetes:core/v1:PersistentVolumeClaim"

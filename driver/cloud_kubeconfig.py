@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-import toolchain
-from core.errors import UserError
-from core.paths import PROJECT
-from driver import command_lines
-from driver.stack_settings import call
-from stack_file import dumping
+from tensorplane import toolchain
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import call
+from tensorplane.stack_file import dumping
 
 
 def get_kubeconfig(stack: str, environment: Mapping[str, str]) -> str:

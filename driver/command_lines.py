@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driver.stack_settings import STACK
+from tensorplane.driver.stack_settings import STACK
 
 
 def deploy(stack: str, context: str = "") -> str:

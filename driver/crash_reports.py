@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.paths import PROJECT, cache
+from tensorplane.core.paths import PACKAGE, cache
 
 TRACEBACK = "Traceback (most recent call last):"
 _ERROR = re.compile(r"(?:error: )?(?:\w+\.)*([A-Z]\w+(?:: .*)?)")
@@ -65,8 +65,8 @@ def _class_name(outer: Sequence[str]) -> str:
 def _location(text: str) -> str:
     """The last place of a traceback that is in this project."""
     found: list[tuple[str, str]] = re.findall(r'File "([^"]+)", line (\d+)', text)
-    own = [(Path(file), number) for file, number in found if Path(file).is_relative_to(PROJECT)]
-    return ":".join((str(own[-1][0].relative_to(PROJECT)), own[-1][1])) if own else "unknown"
+    own = [(Path(file), number) for file, number in found if Path(file).is_relative_to(PACKAGE)]
+    return ":".join((str(own[-1][0].relative_to(PACKAGE)), own[-1][1])) if own else "unknown"
 
 
 def report_threads(command: str) -> None:

@@ -18,9 +18,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from core.errors import UserError
-from core.kube import Kube
-from driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
 
 Image = Sequence[Sequence[float]]
 _PROGRAM = "examples/digits/train.py"

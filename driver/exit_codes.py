@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from core.causes import cause
-from core.errors import UserError
-from driver import crash_reports
+from tensorplane.core.causes import cause
+from tensorplane.core.errors import UserError
+from tensorplane.driver import crash_reports
 
 _LONGEST_WORD = re.compile(r"\S{1001,}")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.kube import Kube
-from driver import canaries, command_lines
-from driver.watch import MODEL_SERVER, TRAINING_JOB
+from tensorplane.core.kube import Kube
+from tensorplane.driver import canaries, command_lines
+from tensorplane.driver.watch import MODEL_SERVER, TRAINING_JOB
 
 _PIPELINE = "pipeline"
 _DEPLOYMENT = "/apis/apps/v1/namespaces/{}/deployments/{}"

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.paths import PROJECT
-from driver.stack_settings import StackSettings
-from embedded import cluster
-from embedded.instance import Instance
-from stack_file import package_lock, sweep_packages
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
+from tensorplane.stack_file import package_lock, sweep_packages
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Requirements:
         except ValueError:
             return needed
         locks = (lock.locked(packages) or () for packages in list_package_sets(self.settings))
-        added = [package_lock.lines_not_in_base(locked, self.settings.project) for locked in locks]
+        added = [package_lock.lines_not_in_base(locked) for locked in locks]
         return list(dict.fromkeys([*needed, *(lines for lines in added if lines)]))
 
 
@@ -98,4 +97,4 @@ def _of_sweeps(settings: StackSettings) -> list[tuple[str, ...]]:
     """The packages of sweeps' controllers, for sweeps of the stack and for those that members of its teams submit."""
     sweeps = any(map(sweep_packages.is_sweep, settings.section("workloads").values()))
     members = any(isinstance(team, dict) and team.get("members") for team in settings.section("teams").values())
-    return [sweep_packages.lines(PROJECT)] if sweeps or members else []
+    return [sweep_packages.lines()] if sweeps or members else []

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import stack_file
-from core import whole_file
-from core.errors import UserError
-from core.paths import PROJECT
-from stack_file import StackFile
+from tensorplane import stack_file
+from tensorplane.core import whole_file
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.stack_file import StackFile
 
 STACK = "dev"
 """The stack of commands that name none."""

@@ -6,15 +6,15 @@ import datetime
 
 from rich.console import RenderableType
 
-from core import terminal
-from core.errors import UserError
-from core.kube import START, Kube
-from driver import agent_states, claims, command_lines, status_tables
-from driver.stack_settings import STACK, StackSettings
-from driver.target import Target
-from driver.update.stack import open_stack
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import START, Kube
+from tensorplane.driver import agent_states, claims, command_lines, status_tables
+from tensorplane.driver.stack_settings import STACK, StackSettings
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import open_stack
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 
 
 def status(context: str, stack: str = STACK) -> None:

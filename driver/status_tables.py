@@ -13,16 +13,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from components.base import jobset_paths
-from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
-from components.base.quantities import GIB, amount
-from components.catalog import GPU_RESOURCE, TPU_RESOURCE
-from core import times
-from core.fitted_table import FittedTable
-from core.kube import Kube
-from driver import agent_states
-from driver.agent_states import Agents
-from driver.runs import failures, published
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
+from tensorplane.components.base.quantities import GIB, amount
+from tensorplane.components.catalog import GPU_RESOURCE, TPU_RESOURCE
+from tensorplane.core import times
+from tensorplane.core.fitted_table import FittedTable
+from tensorplane.core.kube import Kube
+from tensorplane.driver import agent_states
+from tensorplane.driver.agent_states import Agents
+from tensorplane.driver.runs import failures, published
 
 Object = dict[str, Any]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import images
-from core import terminal
-from core.paths import PROJECT
-from core.progress import Progress
-from embedded import cluster
-from embedded.instance import Instance
-from images import package_layer
-from stack_file import sweep_packages
+from tensorplane import images
+from tensorplane.core import terminal
+from tensorplane.core.progress import Progress
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
+from tensorplane.images import package_layer
+from tensorplane.stack_file import sweep_packages
 
 _OF_PACKAGES = "image packages"
 
@@ -17,7 +16,7 @@ _OF_PACKAGES = "image packages"
 def provide(instance: Instance, image: str) -> None:
     """Builds it and imports it into the running cluster, as far as it is missing. `image`: what the controller runs;
     nothing is done for another."""
-    lines = sweep_packages.lines(PROJECT)
+    lines = sweep_packages.lines()
     if image != package_layer.image(lines).name or cluster.has_image(instance, image):
         return
     with Progress(terminal.console()) as progress:

@@ -7,15 +7,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UserError
-from core.kube import START, Kube
-from core.paths import context_home
-from driver import cloud_kubeconfig, command_lines
-from driver.stack_settings import STACK, StackSettings
-from embedded import cluster
-from embedded.environment import project_environment
-from embedded.instance import Instance
-from toolchain.pulumi_environment import pulumi_environment
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import START, Kube
+from tensorplane.core.paths import context_home
+from tensorplane.driver import cloud_kubeconfig, command_lines
+from tensorplane.driver.stack_settings import STACK, StackSettings
+from tensorplane.embedded import cluster
+from tensorplane.embedded.environment import project_environment
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain.pulumi_environment import pulumi_environment
 
 _EMBEDDED, _EXISTING = "embedded", "existing"
 

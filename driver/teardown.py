@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
-from driver.stack_settings import StackSettings
-from driver.target import Target, state_files
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target, state_files
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 
 
 def down(instance: Instance, stack: str | None = None) -> None:
@@ -49,7 +49,7 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
     print(*describe_purge(instance, stacks), sep="\n")
     if not confirmed:
         if not sys.stdin.isatty():
-            raise UserError("Nothing was deleted. Confirm with: .venv/bin/python -m driver purge --yes")
+            raise UserError("Nothing was deleted. Confirm with: .venv/bin/python -m tensorplane.driver purge --yes")
         if input(f"Type {instance.name} to delete it: ") != instance.name:
             raise UserError("Nothing was deleted.")
     cluster.stop(instance)

@@ -8,15 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import images
-import toolchain
-from core import terminal
-from core.progress import Progress
-from core.tasks import Task, run_all
-from driver.target import Target
-from embedded.instance import Instance
-from plugins.hosts import shell, stand_ins
-from toolchain import go_module, launchers, python_packages
+from tensorplane import images, toolchain
+from tensorplane.core import terminal
+from tensorplane.core.progress import Progress
+from tensorplane.core.tasks import Task, run_all
+from tensorplane.driver.target import Target
+from tensorplane.embedded.instance import Instance
+from tensorplane.plugins.hosts import shell, stand_ins
+from tensorplane.toolchain import go_module, launchers, python_packages
 
 _TESTED = ("argo-workflows",)
 """Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""
@@ -55,7 +54,7 @@ def _models(previewed: Target) -> list[Task]:
         return []
     # The settings' packages may have been installed just now.
     importlib.invalidate_caches()
-    from components.clusters.settings import ClusterArgs
+    from tensorplane.components.clusters.settings import ClusterArgs
 
     kinds = (each for each in ClusterArgs.kinds() if each.model_fields["kind"].default == previewed.cloud)
     used = {each.effects.node_group.partition(":")[0] for each in kinds if each.effects}

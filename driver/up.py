@@ -15,23 +15,22 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-import images
-import toolchain
-from core import terminal
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
-from core.progress import Progress
-from core.step import Step
-from core.tasks import Task, run_all
-from core.times import elapsed
-from driver import claims, command_lines, digits_demo, next_steps, watch
-from driver.requirements import Requirements
-from driver.stack_settings import STACK, StackSettings
-from driver.target import Target
-from driver.update.policy_pack import Policies
-from driver.update.stack import Stack, open_stack
-from embedded import cluster, preflight
+from tensorplane import images, toolchain
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import Task, run_all
+from tensorplane.core.times import elapsed
+from tensorplane.driver import claims, command_lines, digits_demo, next_steps, watch
+from tensorplane.driver.requirements import Requirements
+from tensorplane.driver.stack_settings import STACK, StackSettings
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.driver.update.stack import Stack, open_stack
+from tensorplane.embedded import cluster, preflight
 
 
 def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, refresh: bool = False) -> None:
@@ -267,7 +266,7 @@ def _check(target: Target, *options: str) -> None:
 def _tensorplane(target: Target, *arguments: str) -> subprocess.CompletedProcess[str]:
     # In its own process: the command loads the stack, which nothing here imports.
     environment = {**os.environ, "TENSORPLANE_CONTEXT": target.override}
-    argv = [sys.executable, "-m", "cli", *arguments, "--stack", target.stack]
+    argv = [sys.executable, "-m", "tensorplane.cli", *arguments, "--stack", target.stack]
     return subprocess.run(
         argv, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from components.base import jobset_paths
-from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
-from components.base.plural import number_of
-from core.errors import UserError
-from core.kube import Kube
-from core.step import Step
-from driver import command_lines
-from driver.runs import failures, log_line
-from driver.runs.job_set import JobSet
-from driver.stack_settings import STACK
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.driver import command_lines
+from tensorplane.driver.runs import failures, log_line
+from tensorplane.driver.runs.job_set import JobSet
+from tensorplane.driver.stack_settings import STACK
 
 TRAINING_JOB, MODEL_SERVER = "trainingJob", "modelServer"
 _POLL_SECONDS = 0.5

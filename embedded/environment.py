@@ -6,9 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from embedded.instance import Instance
-from toolchain import tools
-from toolchain.pulumi_environment import pulumi_environment
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain import tools
+from tensorplane.toolchain.pulumi_environment import pulumi_environment
 
 
 def project_environment(instance: Instance | None = None) -> dict[str, str]:

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UserError
-from core.paths import state_home
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import state_home
 
 # Each instance has its own network, so that the tests' clusters can run beside the user's. The name is also
 # the suffix of network namespace, cgroup and bridge.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolchain.tool_folders import on_path
+from tensorplane.toolchain.tool_folders import on_path
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _TRIAL_SECONDS = 20

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
-from core.errors import UserError
-from core.paths import cache
-from embedded.cluster.nodes import MOST_NODES, Node
-from embedded.instance import Instance
-from embedded.machine import Machine, probe
-from toolchain import debian, go_module
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import cache
+from tensorplane.embedded.cluster.nodes import MOST_NODES, Node
+from tensorplane.embedded.instance import Instance
+from tensorplane.embedded.machine import Machine, probe
+from tensorplane.toolchain import debian, go_module
 
 ARCHITECTURES = ("x86_64", "aarch64")
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")

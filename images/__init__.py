@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import Task
-from images import add_ons, kafka_image, package_layer, serving_image, training
-from images.layer import Recipe
-from images.oci import Image, manifest_digest
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import Task
+from tensorplane.images import add_ons, kafka_image, package_layer, serving_image, training
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image, manifest_digest
 
 __all__ = ["archives", "manifest_digest", "tasks"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from core.step import Step
-from images import debian
-from images.layer import Recipe
-from images.oci import Image
-from toolchain import go_module, tools
-from toolchain.go_module import required
+from tensorplane.core.step import Step
+from tensorplane.images import debian
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image
+from tensorplane.toolchain import go_module, tools
+from tensorplane.toolchain.go_module import required
 
 _MODULE = go_module.kubernetes().source
 # Upstream's images start their program from this path, which upstream's manifests and charts may name.

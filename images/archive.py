@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 _NAME = "io.containerd.image.name"
 _DOCKER_HUB = "docker.io"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.step import Step
-from core.tasks import command
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
 
 
 class BasePython:

@@ -8,12 +8,12 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from core.errors import UserError
-from core.scratch import scratch
-from core.step import Step
-from core.tasks import command
-from images.base_python import BasePython
-from images.oci import NONROOT
+from tensorplane.core.errors import UserError
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.images.base_python import BasePython
+from tensorplane.images.oci import NONROOT
 
 # Dependencies of Python's standard library that nothing in the images uses: package management, and the C libraries of
 # the modules `nis` and `dbm.ndbm`.

@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.scratch import scratch
-from core.step import Step
-from images import debian
-from images.layer import Recipe
-from images.oci import Image, architecture
-from toolchain import kafka
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images import debian
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image, architecture
+from tensorplane.toolchain import kafka
 
 NAME = "tensorplane.local/kafka:4.3.1"
 _LIBS = "opt/kafka/libs"

@@ -16,10 +16,10 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from core import archives
-from core.paths import cache
-from core.scratch import scratch
-from core.step import Step
+from tensorplane.core import archives
+from tensorplane.core.paths import cache
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
 
 _HERE = Path(__file__).parent
 _CHUNK = 1 << 20

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
-from core.paths import cache
-from core.scratch import scratch
-from core.step import Step
-from images.layer import Layer, Recipe, keep_only
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import cache
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images.layer import Layer, Recipe, keep_only
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from core.scratch import scratch
-from core.step import Step
-from images import training, wheels
-from images.base_python import BasePython
-from images.layer import Recipe
-from images.oci import Image
-from stack_file import package_lock
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images import training, wheels
+from tensorplane.images.base_python import BasePython
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image
+from tensorplane.stack_file import package_lock
 
 
 def image(locked: Sequence[str], below: Image | None = None) -> Image:

@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import UserError
-from core.scratch import scratch
-from core.step import Step
-from core.tasks import command
-from images.base_python import BasePython
-from images.training import BASE
-from stack_file import package_lock
+from tensorplane.core.errors import UserError
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.images.base_python import BasePython
+from tensorplane.images.training import BASE
+from tensorplane.stack_file import package_lock
 
 # Other machines on which the same lock should work: TensorFlow's wheels exist for these.
 _OTHER_PYTHONS = ("3.11", "3.12", "3.13")

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import UserError
-from core.scratch import scratch
-from core.step import Step
-from images import oci
-from images.layer import Layer
+from tensorplane.core.errors import UserError
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images import oci
+from tensorplane.images.layer import Layer
 
 _REFERENCE = re.compile(r"(?P<host>[^/]+)/(?P<path>[a-z0-9][a-z0-9._/-]*):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})")
 # One request holds its part in memory, and Python's TLS sends at most 2 GiB at once.

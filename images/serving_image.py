@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from core.scratch import scratch
-from core.step import Step
-from images import wheels
-from images.base_python import BasePython
-from images.layer import Recipe
-from images.oci import Image
-from images.training import BASE, ENVIRONMENT, TENSORFLOW
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images import wheels
+from tensorplane.images.base_python import BasePython
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image
+from tensorplane.images.training import BASE, ENVIRONMENT, TENSORFLOW
 
 _SOURCE = Path(__file__).parent / "serving"
 _REQUIREMENTS = _SOURCE / "requirements.txt"

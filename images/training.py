@@ -6,17 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from core.paths import PROJECT
-from core.scratch import scratch
-from core.step import Step
-from images import cusolver, debian, wheels
-from images.base_python import BasePython
-from images.layer import Recipe
-from images.oci import Image, architecture
+from tensorplane.core.paths import PACKAGE
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images import cusolver, debian, wheels
+from tensorplane.images.base_python import BasePython
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image, architecture
 
-_REQUIREMENTS = PROJECT / "runtime" / "requirements.txt"
-_FOR_GPUS = PROJECT / "runtime" / "requirements-gpu.txt"
-_FOR_STREAMS = PROJECT / "runtime" / "requirements-streams.txt"
+_FOLDER = PACKAGE / "images" / "requirements"
+_REQUIREMENTS, _FOR_GPUS, _FOR_STREAMS = (_FOLDER / f"{name}.txt" for name in ("training", "gpu", "streams"))
 
 BASE = Recipe("base", debian.base, sources=("debian.py", "base_python.py"), inputs=(architecture(),))
 

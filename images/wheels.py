@@ -9,10 +9,10 @@ import struct
 import sys
 from pathlib import Path
 
-from core.scratch import scratch
-from core.step import Step
-from core.tasks import command
-from images.base_python import BasePython
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.images.base_python import BasePython
 
 # Files that a running program never reads: headers, stubs for type checkers, tests.
 _UNUSED_PATHS = (

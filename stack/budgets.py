@@ -1,8 +1,8 @@
 """The budgets of teams, and what the cluster has recorded of their use this month."""
 
-from components.base import outputs, recorded_usage
-from components.teams import team as teams_team
-from stack.resolved import ResolvedStack
+from tensorplane.components.base import outputs, recorded_usage
+from tensorplane.components.teams import team as teams_team
+from tensorplane.stack.resolved import ResolvedStack
 
 
 def of(resolved: ResolvedStack) -> dict[str, outputs.TeamBudget]:

@@ -3,31 +3,31 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from components import gpu_runtime
-from components import queues as queue
-from components.base.model import NAME_LIMIT, NAME_RULE, is_name
-from components.base.problems import Key, Note, Problem
-from components.base.settings import Settings
-from components.clusters.embedded import Embedded
-from components.clusters.settings import ClusterArgs
-from components.controllers import registry as controllers
-from components.datasets import checks as dataset_checks
-from components.namespace import namespace_owner
-from components.node_groups.checks import unreached
-from components.queues import checks as queue_checks
-from components.queues import topology as queue_topology
-from components.queues import unqueued
-from components.queues.capacity import QueueCapacity
-from components.streams import checks as stream_checks
-from components.volumes import acknowledged
-from components.volumes import checks as volume_check
-from components.volumes import teams as team_volumes
-from components.volumes.mirrors import volsync
-from stack import team_members
-from stack.resolved import ResolvedStack
-from stack.settings import StackConfig
-from workloads import checks as workload_checks
-from workloads.family import Declared, WorkloadArgs
+from tensorplane.components import gpu_runtime
+from tensorplane.components import queues as queue
+from tensorplane.components.base.model import NAME_LIMIT, NAME_RULE, is_name
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.controllers import registry as controllers
+from tensorplane.components.datasets import checks as dataset_checks
+from tensorplane.components.namespace import namespace_owner
+from tensorplane.components.node_groups.checks import unreached
+from tensorplane.components.queues import checks as queue_checks
+from tensorplane.components.queues import topology as queue_topology
+from tensorplane.components.queues import unqueued
+from tensorplane.components.queues.capacity import QueueCapacity
+from tensorplane.components.streams import checks as stream_checks
+from tensorplane.components.volumes import acknowledged
+from tensorplane.components.volumes import checks as volume_check
+from tensorplane.components.volumes import teams as team_volumes
+from tensorplane.components.volumes.mirrors import volsync
+from tensorplane.stack import team_members
+from tensorplane.stack.resolved import ResolvedStack
+from tensorplane.stack.settings import StackConfig
+from tensorplane.workloads import checks as workload_checks
+from tensorplane.workloads.family import Declared, WorkloadArgs
 
 T = TypeVar("T")
 

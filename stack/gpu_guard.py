@@ -7,14 +7,14 @@ from typing import Any
 
 import pulumi
 
-from components.admission import gpu_guard, job_policies
-from components.admission.namespaces import Spaces
-from components.admission.policy import AdmissionPolicy
-from components.base import outputs as base_outputs
-from components.catalog import GPU_RESOURCE
-from components.namespace import Namespace
-from components.teams import team as teams_team
-from stack.resolved import ResolvedStack
+from tensorplane.components.admission import gpu_guard, job_policies
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.admission.policy import AdmissionPolicy
+from tensorplane.components.base import outputs as base_outputs
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.teams import team as teams_team
+from tensorplane.stack.resolved import ResolvedStack
 
 _WARNS = (
     "gpusInOtherNamespaces: pods with GPUs that no queue and no setting gives them are only warned about, because an"

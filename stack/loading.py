@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pulumi
 
-from components.base import problems, validation
-from components.base.problems import Problem
-from components.base.settings import Settings
-from components.clusters.existing import with_context
-from stack import checks, platform_stack
-from stack.platform_stack import Joined
-from stack.resolved import ResolvedStack
-from stack.settings import StackConfig
-from stack_file import file_problems
+from tensorplane.components.base import problems, validation
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.clusters.existing import with_context
+from tensorplane.stack import checks, platform_stack
+from tensorplane.stack.platform_stack import Joined
+from tensorplane.stack.resolved import ResolvedStack
+from tensorplane.stack.settings import StackConfig
+from tensorplane.stack_file import file_problems
 
 
 def load(settings: Settings | None = None, project: Path | None = None) -> ResolvedStack:

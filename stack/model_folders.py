@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workloads.kinds import WorkloadArgs
-from workloads.model_server import model_sources
-from workloads.model_server.settings import ServedModel, ServerSettings
+from tensorplane.workloads.kinds import WorkloadArgs
+from tensorplane.workloads.model_server import model_sources
+from tensorplane.workloads.model_server.settings import ServedModel, ServerSettings
 
 _FROM = "from"
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pulumi
 
-import stack_file
-from components.base import problems
-from components.base.problems import Problem, did_you_mean
-from components.base.settings import Settings
-from components.clusters.settings import ClusterArgs
-from stack import model_folders
-from stack.resolved import PlatformStack
-from stack.settings import StackConfig
-from stack_file import StackFile, Unreadable
+from tensorplane import stack_file
+from tensorplane.components.base import problems
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.stack import model_folders
+from tensorplane.stack.resolved import PlatformStack
+from tensorplane.stack.settings import StackConfig
+from tensorplane.stack_file import StackFile, Unreadable
 
 PLATFORM, WORKLOADS = "platform", "workloads"
 _OF_PROJECT = frozenset({"trainingJob", "sweep"})

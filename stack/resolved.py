@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from components import gpu_runtime
-from components.base.problems import Key, Problem
-from components.node_groups import fleet as fleets
-from components.node_groups.fleet import Fleet
-from components.queues import capacity, flavors, quota, topology, unqueued
-from components.queues.capacity import QueueCapacity
-from components.queues.flavors import Flavor
-from components.queues.quota import Quota
-from stack.settings import StackConfig
-from workloads import tiers
-from workloads.family import WorkloadArgs
-from workloads.model_server import model_sources
-from workloads.platform_settings import PlatformSettings
-from workloads.pods.mounts import Location
+from tensorplane.components import gpu_runtime
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups import fleet as fleets
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues import capacity, flavors, quota, topology, unqueued
+from tensorplane.components.queues.capacity import QueueCapacity
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.quota import Quota
+from tensorplane.stack.settings import StackConfig
+from tensorplane.workloads import tiers
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.model_server import model_sources
+from tensorplane.workloads.platform_settings import PlatformSettings
+from tensorplane.workloads.pods.mounts import Location
 
 
 @dataclass(frozen=True)

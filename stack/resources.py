@@ -5,35 +5,35 @@ from typing import Any
 
 import pulumi
 
-from components import gpu_runtime
-from components import queues as queue
-from components.agent import alerts as agent_alerts
-from components.base import encrypted, outputs
-from components.clusters.component import Cluster
-from components.controllers import registry as controllers
-from components.controllers.base import Demand
-from components.controllers.component import Controller
-from components.dashboards import queues as dashboards_queues
-from components.dashboards import training as dashboards_training
-from components.datasets.settings import by_volume
-from components.gpu_runtime import GpuRuntime
-from components.lost_nodes import LostNodes
-from components.namespace import Namespace
-from components.queues import Queue
-from components.queues.quota_return import QuotaReturn
-from components.queues.usage import Usage
-from components.streams.component import streams_of
-from components.teams import team as teams_team
-from components.volumes import teams as team_volumes
-from components.volumes.component import Volume
-from components.volumes.create import volumes_of
-from stack import budgets, checks, gpu_guard, team_members, team_servers, team_settings, workload_stack
-from stack.gpu_guard import Guard
-from stack.resolved import ResolvedStack
-from stack.settings import StackConfig
-from workloads.family import Platform, Space, Workload
-from workloads.pods.library import SharedLibrary
-from workloads.training_job import deployed_runs
+from tensorplane.components import gpu_runtime
+from tensorplane.components import queues as queue
+from tensorplane.components.agent import alerts as agent_alerts
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.controllers import registry as controllers
+from tensorplane.components.controllers.base import Demand
+from tensorplane.components.controllers.component import Controller
+from tensorplane.components.dashboards import queues as dashboards_queues
+from tensorplane.components.dashboards import training as dashboards_training
+from tensorplane.components.datasets.settings import by_volume
+from tensorplane.components.gpu_runtime import GpuRuntime
+from tensorplane.components.lost_nodes import LostNodes
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.queues import Queue
+from tensorplane.components.queues.quota_return import QuotaReturn
+from tensorplane.components.queues.usage import Usage
+from tensorplane.components.streams.component import streams_of
+from tensorplane.components.teams import team as teams_team
+from tensorplane.components.volumes import teams as team_volumes
+from tensorplane.components.volumes.component import Volume
+from tensorplane.components.volumes.create import volumes_of
+from tensorplane.stack import budgets, checks, gpu_guard, team_members, team_servers, team_settings, workload_stack
+from tensorplane.stack.gpu_guard import Guard
+from tensorplane.stack.resolved import ResolvedStack
+from tensorplane.stack.settings import StackConfig
+from tensorplane.workloads.family import Platform, Space, Workload
+from tensorplane.workloads.pods.library import SharedLibrary
+from tensorplane.workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:

@@ -5,20 +5,20 @@ from typing import Annotated
 import pulumi
 from pydantic import Field
 
-from components.admission.gpu_guard import Action
-from components.base.model import Model, Name, NonEmptyStr
-from components.clusters.embedded import Embedded
-from components.clusters.settings import ClusterArgs
-from components.controllers.registry import ControllersArgs
-from components.datasets.settings import DatasetArgs
-from components.gpu_runtime import GpuRuntimeArgs
-from components.lost_nodes import NodesArgs
-from components.node_groups.settings import NodeGroupArgs
-from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
-from components.streams.settings import StreamArgs
-from components.volumes.acknowledged import AcknowledgeArgs
-from components.volumes.settings import VolumeArgs
-from workloads.kinds import WorkloadArgs
+from tensorplane.components.admission.gpu_guard import Action
+from tensorplane.components.base.model import Model, Name, NonEmptyStr
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.controllers.registry import ControllersArgs
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.gpu_runtime import GpuRuntimeArgs
+from tensorplane.components.lost_nodes import NodesArgs
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.queues.settings import CohortArgs, QueueArgs, TeamArgs
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes.acknowledged import AcknowledgeArgs
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.workloads.kinds import WorkloadArgs
 
 _FOR_OTHERS = frozenset({"argo_workflows", "gateway", "jobset", "keda", "metrics_server", "prometheus"})
 """Controllers whose objects workloads of other stacks create."""

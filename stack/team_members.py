@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pulumi
 
-from components.base.problems import Key, Problem
-from components.clusters.component import Cluster
-from components.teams import members
-from stack.settings import StackConfig
-from workloads.sweep import controller as sweep_controller
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.teams import members
+from tensorplane.stack.settings import StackConfig
+from tensorplane.workloads.sweep import controller as sweep_controller
 
 _RESERVED = "system"
 """Prefix of Kubernetes' own groups and users, such as system:masters."""

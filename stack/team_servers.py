@@ -5,12 +5,12 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import labels
-from components.namespace import Namespace
-from components.teams import members
-from stack import team_members, team_settings
-from stack.resolved import ResolvedStack
-from workloads.model_server.manifest import REST_PORT
+from tensorplane.components.base.labels import labels
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.teams import members
+from tensorplane.stack import team_members, team_settings
+from tensorplane.stack.resolved import ResolvedStack
+from tensorplane.workloads.model_server.manifest import REST_PORT
 
 
 def allow(resolved: ResolvedStack, namespace: Namespace, opts: pulumi.ResourceOptions) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import labels
-from stack.resolved import ResolvedStack
+from tensorplane.components.base.labels import labels
+from tensorplane.stack.resolved import ResolvedStack
 
 NAME = "tensorplane-platform"
 SETTINGS, STACK, TEAM = "settings", "stack", "team"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pulumi
 
-from components.base import encrypted, outputs
-from components.base.labels import STACK
-from components.clusters.component import Cluster
-from stack.resolved import ResolvedStack
-from workloads.family import Platform, Space
-from workloads.training_job import deployed_runs
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.base.labels import STACK
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.stack.resolved import ResolvedStack
+from tensorplane.workloads.family import Platform, Space
+from tensorplane.workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:

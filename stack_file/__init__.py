@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from stack_file import yaml_errors
-from stack_file.file_problems import FileProblem, Key, some
+from tensorplane.stack_file import yaml_errors
+from tensorplane.stack_file.file_problems import FileProblem, Key, some
 
 PROJECT = "tensorplane"
 """The project's name: Pulumi takes a key without a prefix as the project's own."""

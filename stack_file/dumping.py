@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from stack_file import resolve
+from tensorplane.stack_file import resolve
 
 _TRUTH = ("y", "Y", "n", "N")
 """Of YAML 1.1, to helm and kubectl."""

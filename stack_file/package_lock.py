@@ -13,7 +13,11 @@ from pathlib import Path
 
 import yaml
 
+from tensorplane.core.paths import PACKAGE
+
 FILE = "packages.lock"
+TRAINING_IMAGE = PACKAGE / "images" / "requirements" / "training.txt"
+"""The packages of the training image."""
 REMEDY = "run: tensorplane image lock"
 _HEADER = """\
 # Versions and SHA-256 of the jobs' `packages`, and of what they require beside TensorFlow. Check it in.
@@ -72,22 +76,22 @@ def write(project: Path, lock: PackageLock) -> None:
     temporary_file.replace(project / FILE)
 
 
-def pins(project: Path) -> dict[str, str]:
+def pins() -> dict[str, str]:
     """The versions of the training image's own packages, by name."""
-    found = dict(_PIN.findall((project / "runtime" / "requirements.txt").read_text()))
+    found = dict(_PIN.findall(TRAINING_IMAGE.read_text()))
     found.pop(_CPU_TENSORFLOW, None)
     return found
 
 
-def base_image_hash(project: Path) -> str:
+def base_image_hash() -> str:
     """A hash of the training image's own packages, and of those among them that a lock contains."""
-    hashed = [pins(project), sorted(IMAGE_ONLY_PACKAGES)]
+    hashed = [pins(), sorted(IMAGE_ONLY_PACKAGES)]
     return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:_TAG_LENGTH]
 
 
-def lines_not_in_base(lines: Iterable[str], project: Path) -> tuple[str, ...]:
-    """The lines of a locked set that the project's own training image does not contain already."""
-    own = {f"{name}=={version}" for name, version in pins(project).items()}
+def lines_not_in_base(lines: Iterable[str]) -> tuple[str, ...]:
+    """The lines of a locked set that the training image does not contain already."""
+    own = {f"{name}=={version}" for name, version in pins().items()}
     return tuple(line for line in lines if line.split()[0] not in own)
 
 

@@ -1,14 +1,14 @@
 """The packages of the image that runs a sweep's controller, beside those of the training image."""
 
-from pathlib import Path
+from tensorplane.core.paths import PACKAGE
 
 OPTUNA = "optuna==5.0.0"
 """What an image for the controller must have at least."""
 
 
-def lines(project: Path) -> tuple[str, ...]:
+def lines() -> tuple[str, ...]:
     """Lines of a requirements file, with hashes."""
-    text = (project / "runtime" / "requirements-sweep.txt").read_text()
+    text = (PACKAGE / "images" / "requirements" / "sweep.txt").read_text()
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 

@@ -15,11 +15,11 @@ from types import FrameType
 import hypothesis
 import pytest
 
-from components.base.names import digest
-from core.paths import PROJECT, cache
-from core.step import Step
+from tensorplane.components.base.names import digest
+from tensorplane.core.paths import PROJECT, cache
+from tensorplane.core.step import Step
+from tensorplane.toolchain.tool_folders import made_whole
 from tests.support import counts
-from toolchain.tool_folders import made_whole
 
 pytest_plugins = ["tests.support.costs", "tests.support.explain", "tests.support.order", "tests.support.shards"]
 

@@ -19,7 +19,7 @@ from typing import IO
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.support.counts import shard
 
 _INTERRUPTED = 130

@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from core.paths import PROJECT, cache
+from tensorplane.core.paths import PROJECT, cache
 from tests import groups
 from tests.support.counts import Shard
 from tests.support.shards import PROGRESS, passed, taken, took

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from core.paths import PROJECT, cache
+from tensorplane.core.paths import PROJECT, cache
 
 AREAS = (
     "components",
@@ -125,7 +125,7 @@ def find(fault: Fault, clone: Path, tests: Sequence[str]) -> str:
     path.write_text(fault.planted(source))
     try:
         near, unit = ["pytest", _near_tests(fault)], ["tests.groups", "stacks", "unit"]
-        for argv in (near, ["mypy", "."], unit, *([["pytest", *tests]] if tests else [])):
+        for argv in (near, ["mypy"], unit, *([["pytest", *tests]] if tests else [])):
             if failure := _failure(argv, clone):
                 return failure
         return ""
@@ -144,7 +144,8 @@ def _near_tests(fault: Fault) -> str:
 
 def _failure(argv: Sequence[str], clone: Path) -> str:
     options = ["-x", "-q", "-p", "no:cacheprovider"] if argv[0] == "pytest" else []
-    done = subprocess.run([sys.executable, "-m", *argv, *options], cwd=clone, capture_output=True, text=True)
+    own = {**os.environ, "PYTHONPATH": str(clone / "runtime")}
+    done = subprocess.run([sys.executable, "-m", *argv, *options], cwd=clone, env=own, capture_output=True, text=True)
     if not done.returncode:
         return ""
     lines = (done.stdout + done.stderr).splitlines()

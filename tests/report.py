@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.support import costs
 
 TABLE = PROJECT / "tests" / "report.tsv"

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import Task
-from toolchain import charts, debian, go_build, go_module, golang, helm, kafka, pulumi, python_packages
-from toolchain.go_module import GoModule
-from toolchain.tool_folders import on_path
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import Task
+from tensorplane.toolchain import charts, debian, go_build, go_module, golang, helm, kafka, pulumi, python_packages
+from tensorplane.toolchain.go_module import GoModule
+from tensorplane.toolchain.tool_folders import on_path
 
 __all__ = ["Tools", "tasks", "tools"]
 

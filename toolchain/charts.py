@@ -7,11 +7,11 @@ import json
 import shutil
 from pathlib import Path
 
-from core.step import Step
-from core.tasks import command
-from toolchain import golang
-from toolchain.golang import MODULES
-from toolchain.tool_folders import made_whole, tools_folder
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain import golang
+from tensorplane.toolchain.golang import MODULES
+from tensorplane.toolchain.tool_folders import made_whole, tools_folder
 
 _SOURCE = MODULES / "charts"
 _MODULE = "github.com/NVIDIA/k8s-device-plugin"

@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import command
-from toolchain.tool_folders import on_path
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain.tool_folders import on_path
 
 PROGRAMS = {
     "runc": "runc",  # starts containers

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import command
-from toolchain import charts, golang
-from toolchain.go_module import GoModule
-from toolchain.golang import Go
-from toolchain.tool_folders import made_whole
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain import charts, golang
+from tensorplane.toolchain.go_module import GoModule
+from tensorplane.toolchain.golang import Go
+from tensorplane.toolchain.tool_folders import made_whole
 
 # Builds on the critical path come first: images and the cluster need Kubernetes.
 _ORDER = (

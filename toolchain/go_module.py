@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from toolchain.golang import MODULES
-from toolchain.tool_folders import tools_folder
+from tensorplane.toolchain.golang import MODULES
+from tensorplane.toolchain.tool_folders import tools_folder
 
 _KUBERNETES_VERSION = "k8s.io/component-base/version"
 _PULUMI = "github.com/pulumi/pulumi"

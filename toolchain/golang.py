@@ -10,10 +10,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import command
-from toolchain.tool_folders import made_whole, on_path, tools_folder
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain.tool_folders import made_whole, on_path, tools_folder
 
 MODULES = Path(__file__).parent / "go"
 _PIN = MODULES / "requirements.txt"

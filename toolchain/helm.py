@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core.step import Step
-from toolchain import go_build, go_module, launchers, pulumi, pulumi_plugins
-from toolchain.tool_folders import on_path
+from tensorplane.core.step import Step
+from tensorplane.toolchain import go_build, go_module, launchers, pulumi, pulumi_plugins
+from tensorplane.toolchain.tool_folders import on_path
 
 _PLUGIN = "pulumi-resource-kubernetes"
 

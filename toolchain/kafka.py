@@ -8,11 +8,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import command
-from toolchain import debian
-from toolchain.tool_folders import made_whole, on_path, tools_folder
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain import debian
+from tensorplane.toolchain.tool_folders import made_whole, on_path, tools_folder
 
 _MAVEN = Path(__file__).parent / "maven"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"

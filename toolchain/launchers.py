@@ -9,13 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core import whole_file
-from core.paths import PROJECT
-from toolchain import pulumi_plugins
+from tensorplane.core import whole_file
+from tensorplane.core.paths import PACKAGE
+from tensorplane.toolchain import pulumi_plugins
 
 _LANGUAGE = "pulumi-language-python"
 _KUBERNETES = "pulumi-resource-kubernetes"
-_MODULES = {_LANGUAGE: "plugins.hosts.serve", _KUBERNETES: "plugins.kubernetes"}
+_MODULES = {_LANGUAGE: "tensorplane.plugins.hosts.serve", _KUBERNETES: "tensorplane.plugins.kubernetes"}
 _DOWNLOAD_SECONDS = 60
 
 
@@ -46,7 +46,7 @@ def install(bin_dir: Path, *, pulumi: Path | None) -> list[str]:
 
 def install_command(bin_dir: Path) -> None:
     """Writes `tensorplane`, the command of cli/, into `bin_dir`."""
-    write(bin_dir / "tensorplane", "cli", note="`make up` writes it")
+    write(bin_dir / "tensorplane", "tensorplane.cli", note="`make up` writes it")
 
 
 def link_kubectl(bin_dir: Path, built: Path) -> None:
@@ -66,11 +66,10 @@ def write(launcher: Path, module: str, *arguments: str, note: str) -> None:
 
 def argv(module: str, *arguments: str) -> list[str]:
     """What runs one of this project's modules, in any folder."""
-    # The project is only on this process's path: a PYTHONPATH would also affect the user's program and policy packs.
+    # tensorplane is only on this process's path: a PYTHONPATH would also affect the user's program and policy packs.
     # `-P` keeps the CLI's working directory from shadowing modules.
-    code = (
-        f"import runpy, sys; sys.path.insert(0, {str(PROJECT)!r}); runpy.run_module({module!r}, {{}}, '__main__', True)"
-    )
+    path = f"import runpy, sys; sys.path.insert(0, {str(PACKAGE.parent)!r})"
+    code = f"{path}; runpy.run_module({module!r}, {{}}, '__main__', True)"
     return [sys.executable, "-P", "-c", code, *arguments]
 
 

@@ -11,11 +11,11 @@ from functools import cache as memoize
 from importlib.metadata import version
 from pathlib import Path
 
-from core.errors import UserError
-from core.step import Step
-from core.tasks import command
-from toolchain import go_build, go_module
-from toolchain.tool_folders import made_whole, on_path, tools_folder
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain import go_build, go_module
+from tensorplane.toolchain.tool_folders import made_whole, on_path, tools_folder
 
 OLDEST = (3, 200, 0)
 """The oldest CLI that this project's SDK was tested with."""

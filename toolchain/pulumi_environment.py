@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from core.paths import state_home
+from tensorplane.core.paths import state_home
 
 _WHOLE_FILES = "?metadata=skip"
 """Pulumi replaces its state files atomically, but not the attribute files next to them: an empty one, left by a kill,

@@ -7,17 +7,17 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from core.paths import PROJECT
-from core.step import Step
-from core.tasks import command
-from toolchain import pip_settings
+from tensorplane.core.paths import PACKAGE, PROJECT
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain import pip_settings
 
 STACKS = (PROJECT / "requirements.txt",)
 """The requirements of a stack's program."""
 WITHOUT_DEPENDENCIES = PROJECT / "tests" / "requirements-no-deps.txt"
 """Requirements that pip installs alone, because they ask for `tensorflow`, which its CPU build does not satisfy."""
 MODELS = {
-    package: PROJECT / "plugins" / "cloud_models" / f"requirements-{package}.txt"
+    package: PACKAGE / "plugins" / "cloud_models" / f"requirements-{package}.txt"
     for package in ("aws", "azure-native", "gcp")
 }
 """What each cloud publishes about values, for previews without it. Read and never run, so installed alone."""
@@ -61,5 +61,9 @@ def _installed(prefix: Path | None) -> dict[str, str]:
 
 def _digests(requirements: Iterable[Path]) -> dict[str, str]:
     python = sys.version.encode()
-    files = [path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path for path in requirements]
-    return {str(name): hashlib.sha256(python + (PROJECT / name).read_bytes()).hexdigest() for name in files}
+    return {_name(path): hashlib.sha256(python + path.read_bytes()).hexdigest() for path in requirements}
+
+
+def _name(path: Path) -> str:
+    root = next((root for root in (PACKAGE, PROJECT) if path.is_relative_to(root)), None)
+    return str(path.relative_to(root) if root else path)

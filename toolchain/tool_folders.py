@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.paths import cache
-from core.step import Step
+from tensorplane.core.paths import cache
+from tensorplane.core.step import Step
 
 # Debian's folders of root's programs; after `su`, they may be missing on PATH.
 _SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")

@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Note, Problem
-from components.clusters.settings import ClusterArgs
-from components.node_groups.fleet import Fleet
-from components.streams.settings import StreamArgs
-from workloads.family import Declared, WorkloadArgs
-from workloads.model_server import checks as model_server_checks
-from workloads.model_server import gpus
-from workloads.model_server.canary import checks as canary_checks
-from workloads.model_server.exposure import checks as exposure_checks
-from workloads.model_server.fetched_model import checks as fetched_model_checks
-from workloads.model_server.page import NAME_SUFFIX as PAGE_SUFFIX
-from workloads.model_server.settings import ServerSettings
-from workloads.pipeline import checks as pipeline_checks
-from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
-from workloads.pipeline.triggers import checks as triggers_checks
-from workloads.rules import dataset_writers, images, pipeline_objects, shared_volumes
-from workloads.rules import streams as rules_streams
-from workloads.scorer import checks as scorer_checks
-from workloads.sweep.controller_objects import NAME_SUFFIX as CONTROLLER_SUFFIX
-from workloads.training_job import tensorflow_image
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.model_server import checks as model_server_checks
+from tensorplane.workloads.model_server import gpus
+from tensorplane.workloads.model_server.canary import checks as canary_checks
+from tensorplane.workloads.model_server.exposure import checks as exposure_checks
+from tensorplane.workloads.model_server.fetched_model import checks as fetched_model_checks
+from tensorplane.workloads.model_server.page import NAME_SUFFIX as PAGE_SUFFIX
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.pipeline import checks as pipeline_checks
+from tensorplane.workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
+from tensorplane.workloads.pipeline.triggers import checks as triggers_checks
+from tensorplane.workloads.rules import dataset_writers, images, pipeline_objects, shared_volumes
+from tensorplane.workloads.rules import streams as rules_streams
+from tensorplane.workloads.scorer import checks as scorer_checks
+from tensorplane.workloads.sweep.controller_objects import NAME_SUFFIX as CONTROLLER_SUFFIX
+from tensorplane.workloads.training_job import tensorflow_image
 
 _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 

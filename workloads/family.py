@@ -8,27 +8,27 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import pulumi
 
-from components import catalog, versions
-from components.base import problems
-from components.base.family import Variant
-from components.base.problems import Key, Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.controllers.prometheus import PrometheusArgs
-from components.datasets.settings import DatasetArgs
-from components.namespace import Namespace
-from components.node_groups.fleet import Fleet
-from components.queues import Queue, QueueArgs
-from components.queues.capacity import PodSet, QueueCapacity
-from components.queues.settings import TeamArgs
-from components.streams.component import Stream
-from components.streams.settings import StreamArgs
-from components.volumes.component import Volume
-from components.volumes.settings import VolumeArgs
-from workloads.platform_settings import PlatformSettings
-from workloads.pods.mounts import Location
-from workloads.training_job.run import Recorded
-from workloads.training_job.settings import JobSettings
+from tensorplane.components import catalog, versions
+from tensorplane.components.base import problems
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.controllers.prometheus import PrometheusArgs
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues import Queue, QueueArgs
+from tensorplane.components.queues.capacity import PodSet, QueueCapacity
+from tensorplane.components.queues.settings import TeamArgs
+from tensorplane.components.streams.component import Stream
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes.component import Volume
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.workloads.platform_settings import PlatformSettings
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.training_job.run import Recorded
+from tensorplane.workloads.training_job.settings import JobSettings
 
 Created = TypeVar("Created", bound=pulumi.Resource)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from components.base.outputs import Request, Requests
-from components.queues.capacity import PodSet
-from workloads.family import WorkloadArgs
-from workloads.platform_settings import PlatformSettings
+from tensorplane.components.base.outputs import Request, Requests
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.platform_settings import PlatformSettings
 
 
 def of(args: WorkloadArgs, platform: PlatformSettings, team: str | None = None) -> Requests:

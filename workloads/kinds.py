@@ -4,9 +4,9 @@ import importlib
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
-import workloads
-from workloads.family import WorkloadArgs as WorkloadArgs
+from tensorplane import workloads
+from tensorplane.workloads.family import WorkloadArgs as WorkloadArgs
 
-for _package in sorted(each.name for each in iter_modules(workloads.__path__, "workloads.") if each.ispkg):
+for _package in sorted(each.name for each in iter_modules(workloads.__path__, f"{workloads.__name__}.") if each.ispkg):
     if find_spec(f"{_package}.component"):
         importlib.import_module(f"{_package}.component")

@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.clusters.settings import ClusterArgs
-from components.controllers.prometheus import PrometheusArgs
-from components.datasets.settings import DatasetArgs
-from components.node_groups.fleet import Fleet
-from components.queues.capacity import QueueCapacity
-from components.streams.settings import StreamArgs
-from components.volumes.settings import VolumeArgs
-from workloads.pods.mounts import Location
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.controllers.prometheus import PrometheusArgs
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues.capacity import QueueCapacity
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.workloads.pods.mounts import Location
 
 
 @dataclass(frozen=True)

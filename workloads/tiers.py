@@ -2,8 +2,8 @@
 
 from typing import Any, TypeVar
 
-from components.base.model import Model, Tier
-from components.node_groups.fleet import Fleet
+from tensorplane.components.base.model import Model, Tier
+from tensorplane.components.node_groups.fleet import Fleet
 
 M = TypeVar("M", bound=Model)
 

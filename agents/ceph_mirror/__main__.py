@@ -12,8 +12,8 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agents.api import ApiServer
-from agents.ceph_mirror.ceph import Ceph, MirrorError, Subvolume, find_subvolume, write_configuration
+from ..api import ApiServer
+from .ceph import Ceph, MirrorError, Subvolume, find_subvolume, write_configuration
 
 _ROOK = Path("/etc/rook")
 _OWN_SNAPSHOT_NAME = re.compile(r"mirror-\d{8}-\d{4}")

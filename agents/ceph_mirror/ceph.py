@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.api import ApiServer
+from ..api import ApiServer
 
 _SECONDS = 120
 

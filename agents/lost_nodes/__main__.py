@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Sequence
 
-from agents import leader_election
-from agents.api import ApiServer
-from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.controller import observe, reconcile
-from agents.lost_nodes.evictions import Evictions
-from agents.lost_nodes.nodes import Heartbeats
+from .. import leader_election
+from ..api import ApiServer
+from .cluster import Cluster
+from .controller import observe, reconcile
+from .evictions import Evictions
+from .nodes import Heartbeats
 
 _RESYNC_SECONDS = 1.0
 """Between two reconciles, of which each takes a second."""

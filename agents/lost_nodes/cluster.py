@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from agents import events
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.lost_nodes import device_faults, leaving
-from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import Pod, PodAction, ended, has_ended, is_ready, replica_set, unready
-from agents.watch import Informer
+from .. import events
+from ..api import CONFLICT, NOT_FOUND, ApiServer
+from ..watch import Informer
+from . import device_faults, leaving
+from .nodes import Node
+from .pods import Pod, PodAction, ended, has_ended, is_ready, replica_set, unready
 
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"

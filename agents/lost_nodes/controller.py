@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.evictions import HURRIED, Evictions
-from agents.lost_nodes.nodes import Heartbeats, Node
-from agents.lost_nodes.pods import PodAction, decide, is_ready, replica_set, silence
+from .cluster import TAINT, Cluster
+from .evictions import HURRIED, Evictions
+from .nodes import Heartbeats, Node
+from .pods import PodAction, decide, is_ready, replica_set, silence
 
 
 def observe(cluster: Cluster, heartbeats: Heartbeats, now: float) -> tuple[Mapping[str, Node], Mapping[str, float]]:

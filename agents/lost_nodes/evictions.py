@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agents.lost_nodes import device_faults, leaving
-from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS, Fault, Faults
-from agents.lost_nodes.leaving import Kind
-from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import OverdueDeletions, Pod, PodAction, decide, is_evicted, stays
+from . import device_faults, leaving
+from .cluster import Cluster
+from .device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS, Fault, Faults
+from .leaving import Kind
+from .nodes import Node
+from .pods import OverdueDeletions, Pod, PodAction, decide, is_evicted, stays
 
 _SLOW_SECONDS = 10.0
 """Resync interval for faults and drains, which may last for weeks. A spot node has no time to lose."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.lost_nodes.device_faults import Devices
-from agents.lost_nodes.leaving import Announcement
+from .device_faults import Devices
+from .leaving import Announcement
 
 _MOST_HEARTBEAT_SECONDS = 13.0
 """At most so many seconds are between two observed heartbeats: the kubelet's ten, its jitter and a late reconcile."""

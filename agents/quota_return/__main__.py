@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from agents import leader_election
-from agents.quota_return import controller, flavors
-from agents.quota_return.controller import print_error
-from agents.quota_return.state import Delays
+from .. import leader_election
+from . import controller, flavors
+from .controller import print_error
+from .state import Delays
 
 
 def main(namespaces: Sequence[str]) -> None:

@@ -7,12 +7,12 @@ import urllib.error
 from collections.abc import Sequence
 from datetime import datetime
 
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.quota_return import state
-from agents.quota_return.decide import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Observed, waits_since, why_stalled
-from agents.quota_return.flavors import KUEUE
-from agents.quota_return.objects import Object
-from agents.quota_return.state import Delays
+from ..api import CONFLICT, NOT_FOUND, ApiServer
+from . import state
+from .decide import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Observed, waits_since, why_stalled
+from .flavors import KUEUE
+from .objects import Object
+from .state import Delays
 
 
 def reconcile(

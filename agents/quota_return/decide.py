@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents.quota_return.objects import Object, condition, created, holds, last_seen, owners, parse_time, uid
+from .objects import Object, condition, created, holds, last_seen, owners, parse_time, uid
 
 REFUSED = ("FailedCreate", "JobCreationFailed")
 """Events of a Job whose pods, or of a JobSet whose Jobs, the API server refuses."""

@@ -12,8 +12,8 @@ import urllib.error
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from agents.api import ApiServer
-from agents.quota_return.objects import Object, holds
+from ..api import ApiServer
+from .objects import Object, holds
 
 KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 TAINT = "tensorplane.dev/no-nodes"

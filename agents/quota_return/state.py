@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.quota_return.objects import Object, holds, parse_time
+from .objects import Object, holds, parse_time
 
 RETURN_REASON = "tensorplane.dev/quota-returned"
 """Why its quota was returned."""

@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-from agents import leader_election
-from agents.rollout.cluster import Cluster
-from agents.rollout.controller import Controller
-from agents.rollout.spec import RolloutSpec
-from agents.rollout.state import RolloutDecision
+from .. import leader_election
+from .cluster import Cluster
+from .controller import Controller
+from .spec import RolloutSpec
+from .state import RolloutDecision
 
 
 def main(file: str, namespace: str) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents import events
-from agents.api import ApiServer
-from agents.rollout import routes
-from agents.rollout.decide import Track
-from agents.rollout.state import RolloutDecision, RolloutState
-from agents.state import ConfigMapState
+from .. import events
+from ..api import ApiServer
+from ..state import ConfigMapState
+from . import routes
+from .decide import Track
+from .state import RolloutDecision, RolloutState
 
 MANAGER = "tensorplane-rollout"
 TRACK = "tensorplane.dev/track"

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from agents.events import DecisionReporter
-from agents.rollout import metrics, signatures
-from agents.rollout.cluster import PodStatus, annotation
-from agents.rollout.decide import Observed, Pod, Track, admits, decide, desired
-from agents.rollout.gates import ACCURACY, Measured
-from agents.rollout.servers import Server
-from agents.rollout.spec import RolloutSpec
-from agents.rollout.state import RolloutDecision, RolloutState, append_to_record, record_path
-from agents.rollout.versions import list_versions
+from ..events import DecisionReporter
+from . import metrics, signatures
+from .cluster import PodStatus, annotation
+from .decide import Observed, Pod, Track, admits, decide, desired
+from .gates import ACCURACY, Measured
+from .servers import Server
+from .spec import RolloutSpec
+from .state import RolloutDecision, RolloutState, append_to_record, record_path
+from .versions import list_versions
 
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 4.0, 300.0
 """Before an accuracy that could not be measured is tried again; each wait is twice as long as the one before."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agents.rollout.gates import ACCURACY, GateResult, Measured, evaluate
-from agents.rollout.spec import Rollout
-from agents.rollout.state import RolloutState
+from .gates import ACCURACY, GateResult, Measured, evaluate
+from .spec import Rollout
+from .state import RolloutState
 
 VANISHED = "is no longer on the volume"
 

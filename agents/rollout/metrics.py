@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from agents.rollout.gates import Measured
-from agents.rollout.servers import Server
+from .gates import Measured
+from .servers import Server
 
 _COUNT, _BUCKET = ":tensorflow:serving:request_count", ":tensorflow:serving:request_latency_bucket"
 _SAMPLE = re.compile(r"^(?P<name>[^\s{]+)\{(?P<labels>[^}]*)\}\s+(?P<value>\S+)$", re.MULTILINE)

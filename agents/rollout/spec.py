@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.rollout.gates import Gate
+from .gates import Gate
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents.state import Decision, append_decision, next_number
+from ..state import Decision, append_decision, next_number
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from agents.snapshots.manifest import MANUAL, SCHEDULE, snapshot_name
-from agents.snapshots.retention import Snapshot, expired, never_ready
-from agents.snapshots.volume_group_snapshots import VolumeGroupSnapshots
-from agents.snapshots.volume_snapshots import VolumeSnapshots
+from .manifest import MANUAL, SCHEDULE, snapshot_name
+from .retention import Snapshot, expired, never_ready
+from .volume_group_snapshots import VolumeGroupSnapshots
+from .volume_snapshots import VolumeSnapshots
 
 _SECONDS_BETWEEN_CHECKS = 2
 _SECONDS_OF_A_MINUTE = 60

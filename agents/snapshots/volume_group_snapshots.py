@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.api import NOT_FOUND, tolerate
-from agents.snapshots import manifest
-from agents.snapshots.retention import Snapshot
-from agents.snapshots.volume_snapshots import DELETE_CONTENT, PATH, VolumeSnapshots, is_ready, read_snapshot
+from ..api import NOT_FOUND, tolerate
+from . import manifest
+from .retention import Snapshot
+from .volume_snapshots import DELETE_CONTENT, PATH, VolumeSnapshots, is_ready, read_snapshot
 
 API_GROUP = "groupsnapshot.storage.k8s.io"
 MEMBER = "group"

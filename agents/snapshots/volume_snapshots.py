@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agents.api import CONFLICT, NOT_FOUND, ApiServer, tolerate
-from agents.snapshots import manifest
-from agents.snapshots.manifest import API_GROUP, REASON_LABEL, SCHEDULE, VOLUME_LABEL
-from agents.snapshots.retention import Snapshot
+from ..api import CONFLICT, NOT_FOUND, ApiServer, tolerate
+from . import manifest
+from .manifest import API_GROUP, REASON_LABEL, SCHEDULE, VOLUME_LABEL
+from .retention import Snapshot
 
 PATH = f"apis/{API_GROUP}/v1"
 DELETE_CONTENT = {"spec": {"deletionPolicy": "Delete"}}

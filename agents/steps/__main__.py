@@ -6,9 +6,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from agents import leader_election
-from agents.steps.cluster import Cluster
-from agents.steps.controller import Controller
+from .. import leader_election
+from .cluster import Cluster
+from .controller import Controller
 
 _PARALLEL_STEPS = 4
 """Steps that are taken at a time."""

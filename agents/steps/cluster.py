@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from agents import events
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.steps import workflow
-from agents.steps.workflow import Step
-from agents.watch import WatchedList
+from .. import events
+from ..api import CONFLICT, NOT_FOUND, ApiServer
+from ..watch import WatchedList
+from . import workflow
+from .workflow import Step
 
 _API = "argoproj.io/v1alpha1"
 _UNFINISHED = "workflows.argoproj.io%2Fcompleted%21%3Dtrue"

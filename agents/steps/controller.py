@@ -13,12 +13,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.steps.workflow import Step
 from tensorplane.datasets import Refused
 from tensorplane.datasets.errors import Gone, shortened
 from tensorplane.stages import steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.item_results import PendingResults
+
+from .workflow import Step
 
 MOST_TRIES = 4
 """How often a step is tried that fails for a reason that may pass, such as a volume that does not answer."""

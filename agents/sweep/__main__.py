@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents import leader_election
-from agents.sweep.cluster import Cluster
-from agents.sweep.controller import Controller
-from agents.sweep.decide import Action, describe
-from agents.sweep.journal import Journal, TakenOver
-from agents.sweep.spec import SweepSpec
-from agents.sweep.study import Study
+from .. import leader_election
+from .cluster import Cluster
+from .controller import Controller
+from .decide import Action, describe
+from .journal import Journal, TakenOver
+from .spec import SweepSpec
+from .study import Study
 
 _RESYNC_SECONDS = 1
 """Resync interval for reports in the trials' logs; changes of JobSets are observed at once."""

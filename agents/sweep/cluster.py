@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from agents.api import NOT_FOUND, ApiServer, tolerate
-from agents.sweep.decide import Job
-from agents.watch import WatchedList
+from ..api import NOT_FOUND, ApiServer, tolerate
+from ..watch import WatchedList
+from .decide import Job
 
 MANAGER = "tensorplane-sweep"
 _STATE_OF_CONDITION = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}

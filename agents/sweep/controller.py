@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agents.sweep import reports
-from agents.sweep.asha import Report
-from agents.sweep.decide import Action, Ask, Create, Job, Stop, Tell, Trial, TrialState, best_of, decide
-from agents.sweep.spec import SweepSpec
-from agents.sweep.study import Study
+from . import reports
+from .asha import Report
+from .decide import Action, Ask, Create, Job, Stop, Tell, Trial, TrialState, best_of, decide
+from .spec import SweepSpec
+from .study import Study
 
 
 class Jobs(Protocol):

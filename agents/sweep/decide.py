@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.sweep import asha
-from agents.sweep.asha import Asha, Curve, Report
+from . import asha
+from .asha import Asha, Curve, Report
 
 
 class Job(enum.Enum):

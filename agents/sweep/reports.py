@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from agents.sweep.asha import Report
+from .asha import Report
 
 _PREFIX = "tensorplane: "
 _SUCCEEDED = b"tensorplane: succeeded\n"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.sweep.asha import Asha
-from agents.sweep.decide import Limits
+from .asha import Asha
+from .decide import Limits
 
 Value = str | int | float | bool
 """A parameter's value."""

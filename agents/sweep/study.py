@@ -17,9 +17,9 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 from optuna.trial import TrialState as OptunaState
 
-from agents.sweep.asha import Report
-from agents.sweep.decide import TrialState
-from agents.sweep.spec import Value
+from .asha import Report
+from .decide import TrialState
+from .spec import Value
 
 Space = Mapping[str, BaseDistribution]
 _STATES = {

@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-from agents import leader_election
-from agents.triggers.cluster import Cluster
-from agents.triggers.controller import Controller
-from agents.triggers.spec import TriggerSpec
+from .. import leader_election
+from .cluster import Cluster
+from .controller import Controller
+from .spec import TriggerSpec
 
 
 def main(file: str, namespace: str, config_map: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents import events
-from agents.api import CONFLICT, ApiServer, tolerate
-from agents.state import ConfigMapState
-from agents.triggers.runs import API
-from agents.triggers.state import TriggerDecision, TriggerState
+from .. import events
+from ..api import CONFLICT, ApiServer, tolerate
+from ..state import ConfigMapState
+from .runs import API
+from .state import TriggerDecision, TriggerState
 
 MANAGER = "tensorplane-runs"
 """Field manager of Workflows, as of those that `tensorplane runs start` creates."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from agents.events import DecisionReporter
-from agents.triggers import runs
-from agents.triggers.commits import Head
-from agents.triggers.counts import BranchCounts
-from agents.triggers.decide import (
+from ..events import DecisionReporter
+from . import runs
+from .commits import Head
+from .counts import BranchCounts
+from .decide import (
     Observed,
     last_scheduled,
     parameters_to_compare,
@@ -20,9 +20,9 @@ from agents.triggers.decide import (
     requests,
     schedule_digest,
 )
-from agents.triggers.runs import NewestOutputs, Outputs
-from agents.triggers.spec import TriggerSpec
-from agents.triggers.state import Run, TriggerDecision, TriggerState
+from .runs import NewestOutputs, Outputs
+from .spec import TriggerSpec
+from .state import Run, TriggerDecision, TriggerState
 
 STARTED, NOTHING_NEW = "RunStarted", "NothingNew"
 _RECHECK_SECONDS = 30

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.triggers.commits import Head, Log
-from agents.triggers.spec import BYTES, FILES, VERSIONS, WINDOWS
+from .commits import Head, Log
+from .spec import BYTES, FILES, VERSIONS, WINDOWS
 
 _Entries = Mapping[str, list[Any]]
 _FOLDER = "d"

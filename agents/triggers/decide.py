@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.triggers.spec import BYTES, FILES, VERSIONS, Trigger
+from .spec import BYTES, FILES, VERSIONS, Trigger
 
 _MIB = 2**20
 _NOUNS = {"versions": "version", "files": "file", "windows": "window"}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.triggers.commits import Head, Log
+from .commits import Head, Log
 
 API = "argoproj.io/v1alpha1"
 PIPELINE = "tensorplane.dev/pipeline"

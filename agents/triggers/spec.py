@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.triggers.commits import Log
+from .commits import Log
 
 VERSIONS, FILES, BYTES, WINDOWS = "versions", "files", "bytes", "windows"
 """What can be counted since the last run: commits, files added or changed, their bytes, windows of a stream."""

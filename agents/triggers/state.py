@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from agents.state import Decision, append_decision, next_number
-from agents.triggers.commits import Head
+from ..state import Decision, append_decision, next_number
+from .commits import Head
 
 
 @dataclass(frozen=True)

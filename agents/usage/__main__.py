@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from agents import leader_election
-from agents.usage.controller import reconcile
+from .. import leader_election
+from .controller import reconcile
 
 
 def main(home: str, namespaces: Sequence[str]) -> None:

@@ -7,9 +7,9 @@ import urllib.error
 from collections.abc import Sequence
 from datetime import datetime
 
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.usage import state, workload
-from agents.usage.state import PREFIX, UsageState
+from ..api import CONFLICT, NOT_FOUND, ApiServer
+from . import state, workload
+from .state import PREFIX, UsageState
 
 KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 _LABELS = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.usage.workload import UNKNOWN, WorkloadUsage
+from .workload import UNKNOWN, WorkloadUsage
 
 USAGE, WORKLOADS = "usage", "counted"
 """Keys of the ConfigMap: the sums, and how much of each Workload that still exists they contain."""

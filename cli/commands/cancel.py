@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 if TYPE_CHECKING:
-    from cli.access import Access
-    from cli.api_values import Object
-    from cli.training_jobs.listing import Job
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.api_values import Object
+    from tensorplane.cli.training_jobs.listing import Job
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Deletes the JobSet of a job that has not ended, and says what stays. A UserError if it has ended."""
-    from cli.access import Access
-    from cli.training_jobs import find, jobset_api
-    from core.errors import UserError
-    from driver import command_lines
-    from driver.runs.job_set import JobSet
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.training_jobs import find, jobset_api
+    from tensorplane.core.errors import UserError
+    from tensorplane.driver import command_lines
+    from tensorplane.driver.runs.job_set import JobSet
 
     access = Access.of(stack, team, context)
     job_set = access.job(job, alive=True)
@@ -49,8 +49,8 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
 
 def delete(access: Access, job_set: Object) -> None:
     """Deletes the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
-    from cli.training_jobs import cancelled, jobset_api
-    from core.errors import UserError
+    from tensorplane.cli.training_jobs import cancelled, jobset_api
+    from tensorplane.core.errors import UserError
 
     so_far = _so_far(access, job_set)
     # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
@@ -62,8 +62,8 @@ def delete(access: Access, job_set: Object) -> None:
 
 def _so_far(access: Access, job_set: Object) -> Job | None:
     """What `jobs` lists of it, as of now; None if the user may not read it."""
-    from cli.training_jobs import listing
-    from core.errors import UserError
+    from tensorplane.cli.training_jobs import listing
+    from tensorplane.core.errors import UserError
 
     now = datetime.now(UTC)
     with contextlib.suppress(UserError):
@@ -73,8 +73,8 @@ def _so_far(access: Access, job_set: Object) -> Job | None:
 
 def stopped(job_set: Object) -> str:
     """What becomes of a job that is deleted."""
-    from cli.kueue import workloads
-    from driver.runs.job_set import JobSet
+    from tensorplane.cli.kueue import workloads
+    from tensorplane.driver.runs.job_set import JobSet
 
     if _waits(job_set):
         return f"removed from queue {workloads.queue_of(job_set)}"
@@ -86,7 +86,7 @@ def stopped(job_set: Object) -> str:
 
 def _waits(job_set: Object) -> bool:
     """Whether Kueue holds it back: it has no pods."""
-    from cli.kueue import workloads
+    from tensorplane.cli.kueue import workloads
 
     return workloads.queue_of(job_set) is not None and bool(job_set["spec"].get("suspend"))
 

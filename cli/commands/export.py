@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.group("export", short_help="Pipelines as specs of Pachyderm.")
@@ -20,7 +20,7 @@ def _pachyderm(pipelines: tuple[str, ...], stack: str) -> None:
 
     On standard error there is a line for each setting that has no equal.
     """
-    from cli.pachyderm import export
+    from tensorplane.cli.pachyderm import export
 
     text, lines = export.exported(pipelines, stack)
     click.echo(text, nl=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.group("import", short_help="Settings made of pipelines of Pachyderm.")
@@ -29,8 +29,8 @@ def _pachyderm(
     Specs that feed each other become stages of one pipeline. On standard error there is a line for each field that has
     no equal, and for each mistake that is left to correct: then it exits with 1.
     """
-    from cli.pachyderm import into_stack
-    from cli.pachyderm.stage import Choice
+    from tensorplane.cli.pachyderm import into_stack
+    from tensorplane.cli.pachyderm.stage import Choice
 
     text, lines, failed = into_stack.imported(list(files), stack, Choice(queue, accelerator), name=name, volume=volume)
     click.echo(text, nl=False)

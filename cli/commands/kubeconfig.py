@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 def kubeconfig(stack: str, context: str) -> str:
     """The content. A UserError if there is none yet, or if the user's own kubeconfig has the cluster."""
-    from core.errors import UserError
-    from driver import cloud_kubeconfig
-    from driver.stack_settings import StackSettings
-    from driver.target import Target
+    from tensorplane.core.errors import UserError
+    from tensorplane.driver import cloud_kubeconfig
+    from tensorplane.driver.stack_settings import StackSettings
+    from tensorplane.driver.target import Target
 
     target = Target.of(context, stack=stack)
     StackSettings(stack, target.home).source()
@@ -33,15 +33,15 @@ def kubeconfig(stack: str, context: str) -> str:
 
 def of_team(stack: str, team: str, context: str) -> str:
     """The content for the members of a team. UserError if the stack has no such team, or did not create its cluster."""
-    from cli import members_kubeconfig
-    from components.teams import members
-    from core.errors import UserError
-    from driver import cloud_kubeconfig
-    from driver.stack_settings import StackSettings
-    from driver.target import Target
-    from embedded.cluster import kubeconfig as of_cluster
-    from embedded.cluster.node_paths import NodePaths
-    from stack_file.nearest import did_you_mean
+    from tensorplane.cli import members_kubeconfig
+    from tensorplane.components.teams import members
+    from tensorplane.core.errors import UserError
+    from tensorplane.driver import cloud_kubeconfig
+    from tensorplane.driver.stack_settings import StackSettings
+    from tensorplane.driver.target import Target
+    from tensorplane.embedded.cluster import kubeconfig as of_cluster
+    from tensorplane.embedded.cluster.node_paths import NodePaths
+    from tensorplane.stack_file.nearest import did_you_mean
 
     target = Target.of(context, stack=stack)
     settings = StackSettings(stack, target.home)
@@ -73,8 +73,8 @@ def of_team(stack: str, team: str, context: str) -> str:
 
 def write(text: str, file: Path) -> None:
     """Writes it so that only its owner can read it."""
-    from core import whole_file
-    from core.errors import UserError
+    from tensorplane.core import whole_file
+    from tensorplane.core.errors import UserError
 
     try:
         if file.exists() and not file.is_file():
@@ -90,7 +90,7 @@ def write(text: str, file: Path) -> None:
 @click.option("--output", type=Path, metavar="FILE", help="File to write, readable only by its owner (mode 0600).")
 def click_command(stack: str, team: str | None, output: Path | None) -> None:
     """The kubeconfig of a stack's cluster."""
-    from core.errors import UserError
+    from tensorplane.core.errors import UserError
 
     if output is None and sys.stdout.isatty():
         raise UserError(

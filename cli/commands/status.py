@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("status")
 @options.stack_option
 def click_command(stack: str) -> None:
     """Nodes, pods, volumes, queues and URLs of a stack's cluster."""
-    from driver import status
+    from tensorplane.driver import status
 
     status.status(options.kubeconfig_context(), stack)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 def unlock(stack: str, context: str) -> str:
     """Removes the locks of dead processes on this machine and lists them. The lock of a live process is a UserError."""
-    from core.errors import UserError
-    from driver.stack_settings import StackSettings
-    from driver.target import Target
-    from driver.update import locks
+    from tensorplane.core.errors import UserError
+    from tensorplane.driver.stack_settings import StackSettings
+    from tensorplane.driver.target import Target
+    from tensorplane.driver.update import locks
 
     target = Target.of(context, stack=stack)
     StackSettings(stack, target.home).source()

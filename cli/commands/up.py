@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("up")
@@ -12,7 +12,7 @@ from cli import options
 @options.policies_option
 def click_command(stack: str, policies: str) -> int:
     """Deploy a stack, with its embedded cluster if it has one."""
-    from driver import exit_codes, up
-    from driver.update.policy_pack import Policies
+    from tensorplane.driver import exit_codes, up
+    from tensorplane.driver.update.policy_pack import Policies
 
     return exit_codes.run("tensorplane up", lambda: up.up(options.kubeconfig_context(), stack, Policies(policies)))

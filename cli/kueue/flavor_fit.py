@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from agents.quota_return.flavors import TAINT, why_unschedulable
-from cli.api_values import Object
-from cli.kueue.objects import ClusterObjects
-from cli.kueue.workloads import Pods
+from tensorplane.agents.quota_return.flavors import TAINT, why_unschedulable
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import ClusterObjects
+from tensorplane.cli.kueue.workloads import Pods
 
 
 def lets_in(flavor: Object, pods: Pods, known: Collection[str]) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from cli.api_values import Object, moment
-from components import versions
-from components.base import jobset_paths
-from components.base.labels import JOB_SET_NAME
-from core.errors import UserError
-from core.kube import Kube, ReadableLists
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.components import versions
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import JOB_SET_NAME
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube, ReadableLists
 
 KUEUE = f"/apis/{versions.KUEUE_API}"
 _VISIBILITY = f"/apis/{versions.KUEUE_VISIBILITY_API}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from cli.api_values import Object
-from cli.kueue.workloads import Work
-from components.base import price
-from components.base.labels import NODE_PRICES
-from components.base.price import NodePrice, Usd
-from components.catalog import GPU_RESOURCE
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.components.base import price
+from tensorplane.components.base.labels import NODE_PRICES
+from tensorplane.components.base.price import NodePrice, Usd
+from tensorplane.components.catalog import GPU_RESOURCE
 
 Prices = Mapping[str, Sequence[NodePrice]]
 """By ResourceFlavor: its different nodes. A flavor without prices is missing."""

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cli.api_values import Object
-from cli.kueue.objects import ClusterObjects
-from cli.kueue.workloads import Work
-from components.base.quantities import amount
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import ClusterObjects
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.components.base.quantities import amount
 
 FlavorResource = tuple[str, str]
 """A flavor and a resource."""

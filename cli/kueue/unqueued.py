@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cli.api_values import Object
-from cli.kueue.objects import ClusterObjects
-from cli.kueue.workloads import requests
-from components.admission.gpu_guard import ADMITTED
-from components.base.labels import FLAVOR
-from components.catalog import GPU_RESOURCE
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import ClusterObjects
+from tensorplane.cli.kueue.workloads import requests
+from tensorplane.components.admission.gpu_guard import ADMITTED
+from tensorplane.components.base.labels import FLAVOR
+from tensorplane.components.catalog import GPU_RESOURCE
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from cli.api_values import Object, moment
-from cli.kueue.objects import ClusterObjects, Condition, condition
-from components.base.labels import FLAVOR, NAME, PART_OF, QUEUE_LABEL, TENSORPLANE
-from components.base.quantities import amount
-from components.catalog import GPU_RESOURCE
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.kueue.objects import ClusterObjects, Condition, condition
+from tensorplane.components.base.labels import FLAVOR, NAME, PART_OF, QUEUE_LABEL, TENSORPLANE
+from tensorplane.components.base.quantities import amount
+from tensorplane.components.catalog import GPU_RESOURCE
 
 Amounts = Mapping[str, float]
 """By resource: cores, bytes, GPUs."""

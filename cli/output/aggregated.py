@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from cli.output.escaping import visible
-from cli.output.texts import first_names
+from tensorplane.cli.output.escaping import visible
+from tensorplane.cli.output.texts import first_names
 
 _LEAST_GROUPED = 4
 _MAX_NAMES = 3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from statistics import fmean
 
-from cli.output.escaping import visible
+from tensorplane.cli.output.escaping import visible
 
 _WIDTH, _GAP, _BETWEEN, MARGIN = 240, 60, 18, 20
 """Of a box by default; between layers; between boxes of a layer; around all. In pixels."""

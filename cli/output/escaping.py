@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from cli.output.texts import parts
+from tensorplane.cli.output.texts import parts
 
 _CODE = re.compile(r"(?<![^\s(\[{,;:])`([^`]+)`(?![^\s)\]},.;:!?])")
 _LIVE = re.compile(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from cli.output.escaping import Markdown, code, inline, line, visible
-from cli.output.numbers import NOTHING
+from tensorplane.cli.output.escaping import Markdown, code, inline, line, visible
+from tensorplane.cli.output.numbers import NOTHING
 
 _EMPTY_CELLS = ("", NOTHING)
 

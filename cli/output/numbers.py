@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from components.base.price import Usd
+from tensorplane.components.base.price import Usd
 
 NOTHING = "-"
 _HALF_A_CENT = 0.005

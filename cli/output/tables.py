@@ -8,7 +8,7 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from core.fitted_table import FittedTable
+from tensorplane.core.fitted_table import FittedTable
 
 Cell = str | Text
 

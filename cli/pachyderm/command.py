@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from cli.pachyderm import variables
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import Spec, Transform
+from tensorplane.cli.pachyderm import variables
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import Spec, Transform
 
 _SHELLS = ("sh", "bash", "ash", "dash")
 _END = "END_OF_STDIN"

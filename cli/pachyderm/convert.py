@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cli.pachyderm import stage, triggers
-from cli.pachyderm.inputs import Leaf
-from cli.pachyderm.names import unused
-from cli.pachyderm.note import Note
-from cli.pachyderm.repos import Repos
-from cli.pachyderm.spec import Spec
-from cli.pachyderm.stage import Choice, Converted
-from cli.pachyderm.triggers import Source
-from core.errors import UserError
+from tensorplane.cli.pachyderm import stage, triggers
+from tensorplane.cli.pachyderm.inputs import Leaf
+from tensorplane.cli.pachyderm.names import unused
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.repos import Repos
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.cli.pachyderm.stage import Choice, Converted
+from tensorplane.cli.pachyderm.triggers import Source
+from tensorplane.core.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from cli.pachyderm.globs import Glob
+from tensorplane.cli.pachyderm.globs import Glob
 
 _PART_VARIABLE = "_part"
 """The variable with the path of what is compared."""

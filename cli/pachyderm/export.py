@@ -7,16 +7,16 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cli import stack_config
-from cli.pachyderm import creation, expansion, export_notes, export_triggers, key_globs
-from cli.pachyderm.names import unused
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import MASTER
-from components.base.problems import did_you_mean
-from components.catalog.rows import GPU_RESOURCE
-from core.errors import UserError
-from workloads.pipeline.settings import MAIN, PipelineSettings, StageArgs, StageInput
-from workloads.pipeline.stage_pods import OUT, path_of
+from tensorplane.cli import stack_config
+from tensorplane.cli.pachyderm import creation, expansion, export_notes, export_triggers, key_globs
+from tensorplane.cli.pachyderm.names import unused
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import MASTER
+from tensorplane.components.base.problems import did_you_mean
+from tensorplane.components.catalog.rows import GPU_RESOURCE
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.pipeline.settings import MAIN, PipelineSettings, StageArgs, StageInput
+from tensorplane.workloads.pipeline.stage_pods import OUT, path_of
 
 _PFS = "/pfs"
 _GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.pachyderm import key_globs
-from cli.pachyderm.note import Note
-from workloads.pipeline.settings import StageArgs, StageInput
+from tensorplane.cli.pachyderm import key_globs
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.workloads.pipeline.settings import StageArgs, StageInput
 
 _SELECT = "set schedulingSpec.nodeSelector in the spec"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cli.pachyderm.note import Note
-from workloads.pipeline.settings import PipelineSettings, StageInput, source_name
-from workloads.pipeline.triggers.settings import TriggerArgs
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.workloads.pipeline.settings import PipelineSettings, StageInput, source_name
+from tensorplane.workloads.pipeline.triggers.settings import TriggerArgs
 
 _MIB = 1 << 20
 

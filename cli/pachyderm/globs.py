@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from cli.pachyderm import glob_syntax
-from cli.pachyderm.glob_syntax import Beyond, Group, Node, OneOf, Text, Wild
-from workloads.pipeline.join_key import JoinKey
+from tensorplane.cli.pachyderm import glob_syntax
+from tensorplane.cli.pachyderm.glob_syntax import Beyond, Group, Node, OneOf, Text, Wild
+from tensorplane.workloads.pipeline.join_key import JoinKey
 
 _REFERENCE = re.compile(r"\$(?:([1-9][0-9]?)|\{([1-9][0-9]?)\})")
 _WILD = re.compile(r"[*?\[{(]")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cli.pachyderm import datum, unsupported, variables
-from cli.pachyderm.globs import Glob
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import CronInput, Input, PfsInput
+from tensorplane.cli.pachyderm import datum, unsupported, variables
+from tensorplane.cli.pachyderm.globs import Glob
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import CronInput, Input, PfsInput
 
 PFS = "/pfs"
 """Where programs find their inputs and `out`."""

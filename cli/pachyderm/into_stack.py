@@ -9,13 +9,13 @@ from typing import Any
 
 import pulumi
 
-import stack as program
-import stack_file
-from cli import stack_config
-from cli.pachyderm import convert, reading, text
-from cli.pachyderm.stage import Choice
-from components.base.settings import Settings
-from driver.stack_settings import read
+from tensorplane import stack as program
+from tensorplane import stack_file
+from tensorplane.cli import stack_config
+from tensorplane.cli.pachyderm import convert, reading, text
+from tensorplane.cli.pachyderm.stage import Choice
+from tensorplane.components.base.settings import Settings
+from tensorplane.driver.stack_settings import read
 
 _VOLUME = {"sizeGib": 100}
 """A volume that the stack lacks."""

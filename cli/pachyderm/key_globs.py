@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cli.pachyderm import glob_syntax
-from workloads.pipeline.join_key import JoinKey
+from tensorplane.cli.pachyderm import glob_syntax
+from tensorplane.workloads.pipeline.join_key import JoinKey
 
 _PLAIN = re.compile(r"[\\*?\[\](){},@+!^|]")
 """Characters with a meaning in glob patterns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from components.base.model import NAME_LIMIT, is_name
+from tensorplane.components.base.model import NAME_LIMIT, is_name
 
 
 def label(name: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from cli.pachyderm.spec import Spec
-from core.errors import UserError
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.core.errors import UserError
 
 _BETWEEN = re.compile(r"(\s|^---.*$)+", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\$\{?[A-Za-z_]|\{\{")

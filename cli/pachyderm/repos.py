@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cli.pachyderm import inputs
-from cli.pachyderm.inputs import Leaf
-from cli.pachyderm.names import labels, unused
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import MASTER, CronInput, Input, PfsInput, Spec
-from workloads.pipeline.settings import MAIN
+from tensorplane.cli.pachyderm import inputs
+from tensorplane.cli.pachyderm.inputs import Leaf
+from tensorplane.cli.pachyderm.names import labels, unused
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import MASTER, CronInput, Input, PfsInput, Spec
+from tensorplane.workloads.pipeline.settings import MAIN
 
 Repo = tuple[str, str]
 """A project and the repo's name in it."""

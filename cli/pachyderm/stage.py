@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.pachyderm import amounts, command, expansion, inputs, unsupported
-from cli.pachyderm.inputs import PFS, Leaf, Planned
-from cli.pachyderm.names import labels
-from cli.pachyderm.note import Note
-from cli.pachyderm.repos import Repos
-from cli.pachyderm.spec import Resources, Spec, Transform
-from components.catalog.rows import GPU_RESOURCE
-from core.errors import UserError
+from tensorplane.cli.pachyderm import amounts, command, expansion, inputs, unsupported
+from tensorplane.cli.pachyderm.inputs import PFS, Leaf, Planned
+from tensorplane.cli.pachyderm.names import labels
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.repos import Repos
+from tensorplane.cli.pachyderm.spec import Resources, Spec, Transform
+from tensorplane.components.catalog.rows import GPU_RESOURCE
+from tensorplane.core.errors import UserError
 
 DEFAULT_IMAGE = "docker.io/library/ubuntu:20.04"
 """The image of specs without one."""

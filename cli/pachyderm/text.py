@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from cli.pachyderm.convert import Imported
-from stack_file import dumping
+from tensorplane.cli.pachyderm.convert import Imported
+from tensorplane.stack_file import dumping
 
 _LINE_WIDTH = 110
 _COMMENT = 100

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cli.pachyderm import amounts
-from cli.pachyderm.inputs import Leaf
-from cli.pachyderm.names import label, unused
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import PfsInput, Trigger
-from components.base import cron
+from tensorplane.cli.pachyderm import amounts
+from tensorplane.cli.pachyderm.inputs import Leaf
+from tensorplane.cli.pachyderm.names import label, unused
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import PfsInput, Trigger
+from tensorplane.components.base import cron
 
 _MIB = 1 << 20
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import DEFAULT_PROJECT, Input, Part, Spec
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import DEFAULT_PROJECT, Input, Part, Spec
 
 _NOTHING = "nothing to do"
 _NODES = "set resources.nodeGroup, whose taints the pods tolerate"

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from cli.api_values import Object
-from cli.pipelines import stage_spec, workflow
-from components.base.model import Resources
-from components.base.price import Usd
-from components.catalog import GPU_RESOURCE
-from components.cost import pods
-from components.cost.estimate import HOUR
-from components.node_groups.fleet import Fleet
-from components.queues.capacity import PodSet
-from workloads.pipeline.settings import KEEPER, OVERHEAD, StageArgs
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.pipelines import stage_spec, workflow
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.price import Usd
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.cost import pods
+from tensorplane.components.cost.estimate import HOUR
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.pipeline.settings import KEEPER, OVERHEAD, StageArgs
 
 _GIB = 2**30
 _UNIT = 100 * 2**20

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from cli.api_values import Object
-from cli.pipelines import cost, eta, listing, stage_spec, workflow
-from cli.pipelines.cost import Cost, Prices
-from cli.pipelines.eta import Ahead
-from cli.pipelines.listing import Run, StageRun
-from cli.pipelines.stage_spec import StageSpec
-from components.base.price import Usd
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.pipelines import cost, eta, listing, stage_spec, workflow
+from tensorplane.cli.pipelines.cost import Cost, Prices
+from tensorplane.cli.pipelines.eta import Ahead
+from tensorplane.cli.pipelines.listing import Run, StageRun
+from tensorplane.cli.pipelines.stage_spec import StageSpec
+from tensorplane.components.base.price import Usd
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cli.pipelines.listing import Run, StageRun
+from tensorplane.cli.pipelines.listing import Run, StageRun
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.api_values import Object, moment
-from cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, seconds, stages, state_of
-from components.base.plural import number_of
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, seconds, stages, state_of
+from tensorplane.components.base.plural import number_of
 
 _STARTING = ("", "ContainerCreating", "PodInitializing")
 """What Argo says of a pod that has a node and will run in a moment."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cli.api_values import Object
-from cli.pipelines import workflow
-from cli.training_jobs import jobset_api
-from components.base import jobset_paths
-from components.base.labels import NAME
-from core.kube import Kube
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.pipelines import workflow
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import NAME
+from tensorplane.core.kube import Kube
 
 PART_ROLE = "part"
 """Role of the pods that run the stage's program."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.api_values import Object
-from cli.kueue import workloads
-from cli.pipelines import workflow
-from components.base.labels import STAGE
-from workloads.pipeline import run as pipeline_run
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue import workloads
+from tensorplane.cli.pipelines import workflow
+from tensorplane.components.base.labels import STAGE
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 
 @dataclass(frozen=True)

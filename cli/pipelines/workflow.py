@@ -7,13 +7,13 @@ from datetime import datetime
 from graphlib import TopologicalSorter
 from typing import Any
 
-from agents.steps.workflow import nodes as nodes
-from cli.access import Access
-from cli.api_values import Object, moment
-from components.base.labels import NAME
-from core.errors import UserError
-from stack_file.nearest import did_you_mean
-from workloads.pipeline import run as pipeline_run
+from tensorplane.agents.steps.workflow import nodes as nodes
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.components.base.labels import NAME
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file.nearest import did_you_mean
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 Node = Mapping[str, Any]
 _STATES = {

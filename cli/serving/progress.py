@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agents.rollout import metrics
-from agents.rollout.gates import ACCURACY, Gate, GateResult, evaluate
-from agents.rollout.servers import METRICS_PATH
-from cli.serving import rest
-from cli.serving.server import Server
-from core.errors import UserError
-from driver import canaries
+from tensorplane.agents.rollout import metrics
+from tensorplane.agents.rollout.gates import ACCURACY, Gate, GateResult, evaluate
+from tensorplane.agents.rollout.servers import METRICS_PATH
+from tensorplane.cli.serving import rest
+from tensorplane.cli.serving.server import Server
+from tensorplane.core.errors import UserError
+from tensorplane.driver import canaries
 
 
 def waits(of: Server, model: str) -> str:

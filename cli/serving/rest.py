@@ -7,10 +7,10 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from cli import tunnel
-from core.errors import UserError
-from core.kube import Kube
-from workloads.model_server.manifest import REST_PORT
+from tensorplane.cli import tunnel
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.model_server.manifest import REST_PORT
 
 SECONDS = 300.0
 """How long a server may be silent: a large batch on a small server takes its time."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.rollout import routes
-from agents.rollout.state import RolloutState
-from cli.access import Access
-from driver import canaries
-from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
+from tensorplane.agents.rollout import routes
+from tensorplane.agents.rollout.state import RolloutState
+from tensorplane.cli.access import Access
+from tensorplane.driver import canaries
+from tensorplane.workloads.model_server.canary.controller_objects import CANARY_SUFFIX
 
 
 @dataclass(frozen=True)

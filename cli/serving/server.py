@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from cli import temporary_pod
-from cli.access import Access
-from cli.api_values import Object
-from cli.kueue.objects import condition
-from cli.serving import rest, rollout
-from cli.serving.rollout import Rollout
-from components.base.labels import CANARY, COMPONENT, NAME, TRACK
-from core.errors import UserError
-from core.kube import Kube
-from stack_file.nearest import did_you_mean
-from workloads.model_server import manifest as manifests
-from workloads.model_server import serving_config
+from tensorplane.cli import temporary_pod
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import condition
+from tensorplane.cli.serving import rest, rollout
+from tensorplane.cli.serving.rollout import Rollout
+from tensorplane.components.base.labels import CANARY, COMPONENT, NAME, TRACK
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.stack_file.nearest import did_you_mean
+from tensorplane.workloads.model_server import manifest as manifests
+from tensorplane.workloads.model_server import serving_config
 
 AVAILABLE = "AVAILABLE"
 """The state of a version that is served, as TensorFlow Serving names it."""
@@ -154,7 +154,7 @@ def _first_model(deployment: Object) -> str:
 
 
 def _of_team(access: Access) -> list[Server]:
-    from cli.commands.run.platform import Platform  # imports the stack
+    from tensorplane.cli.commands.run.platform import Platform  # imports the stack
 
     tree = Platform.of_team(access).settings.tree
     found = []

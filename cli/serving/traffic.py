@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from agents.rollout import metrics
+from tensorplane.agents.rollout import metrics
 
 
 @dataclass

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cli.api_values import Object
-from cli.training_jobs.listing import Job
-from core.kube import Kube
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.training_jobs.listing import Job
+from tensorplane.core.kube import Kube
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cli.output import plots
-from cli.training_jobs.progress import decimal
-from driver.runs import log_line
+from tensorplane.cli.output import plots
+from tensorplane.cli.training_jobs.progress import decimal
+from tensorplane.driver.runs import log_line
 
 _HEIGHT = 12
 _LEAST_POINTS = 3

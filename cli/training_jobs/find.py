@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.api_values import Object
-from cli.training_jobs import jobset_api
-from components.base.labels import MANAGED_BY, NAME
-from core.errors import UserError
-from driver import command_lines
-from driver.stack_settings import STACK, StackSettings, stack_names
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.labels import MANAGED_BY, NAME
+from tensorplane.core.errors import UserError
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import STACK, StackSettings, stack_names
+from tensorplane.stack_file.nearest import did_you_mean
 
 
 def newest(job_sets: Sequence[Object], namespace: str, job: str) -> Object | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cli.api_values import Object
-from cli.kueue.objects import condition
-from components.base import jobset_paths
-from components.base.labels import COMPONENT, JOB_SET_NAME
-from core.kube import Kube
-from workloads.sweep.controller_objects import CONTROLLER
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import condition
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import COMPONENT, JOB_SET_NAME
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.sweep.controller_objects import CONTROLLER
 
 CLI_MANAGER = "tensorplane"
 """Label `managed-by` and field manager of what `tensorplane` itself creates, such as the jobs of `tensorplane run`."""

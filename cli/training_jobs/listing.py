@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from cli.api_values import Object, moment
-from cli.kueue import prices, workloads
-from cli.kueue.objects import KUEUE, ClusterObjects, condition
-from cli.kueue.prices import Prices
-from cli.kueue.workloads import Work
-from components.base import jobset_paths
-from components.base.labels import NAME
-from components.base.price import Usd
-from components.catalog import GPU_RESOURCE
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.kueue import prices, workloads
+from tensorplane.cli.kueue.objects import KUEUE, ClusterObjects, condition
+from tensorplane.cli.kueue.prices import Prices
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import NAME
+from tensorplane.components.base.price import Usd
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 State = Literal["waiting", "starting", "running", "stopping", "finished", "failed", "cancelled"]
 """`stopping`: cancelled, and its pods have not ended yet."""

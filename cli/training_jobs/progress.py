@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cli.api_values import Object
-from cli.training_jobs import jobset_api
-from core.kube import Kube
-from driver.runs import log_line
-from driver.runs.job_set import JobSet
-from workloads.sweep.controller_objects import RESULTS_SUFFIX
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.kube import Kube
+from tensorplane.driver.runs import log_line
+from tensorplane.driver.runs.job_set import JobSet
+from tensorplane.workloads.sweep.controller_objects import RESULTS_SUFFIX
 
 _LINES = 20
 """Last lines of the log among which to look."""

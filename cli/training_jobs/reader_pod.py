@@ -9,8 +9,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cli.api_values import Object
-from components.base.labels import NAME, TOPOLOGY_PREFIX, labels
+from tensorplane.cli.api_values import Object
+from tensorplane.components.base.labels import NAME, TOPOLOGY_PREFIX, labels
 
 _COPIED_FIELDS = (
     "securityContext",

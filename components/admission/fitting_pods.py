@@ -6,10 +6,10 @@ other flavors, it would admit a pod with 8 GPUs to nodes with 4: the pod stays p
 
 from collections.abc import Mapping, Sequence
 
-from components.admission import cel
-from components.base.labels import ACCELERATOR, TOPOLOGY_PREFIX
-from components.catalog import GPU_RESOURCE
-from components.queues.flavors import Flavor
+from tensorplane.components.admission import cel
+from tensorplane.components.base.labels import ACCELERATOR, TOPOLOGY_PREFIX
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.queues.flavors import Flavor
 
 Kinds = Mapping[str, Sequence[Flavor]]
 """The flavors of each queue."""

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.admission import accelerators, cel, restricted_pods, senders
-from components.admission.namespaces import Spaces
-from components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
-from components.base.labels import DOMAIN, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
-from components.catalog import ACCELERATORS
+from tensorplane.components.admission import accelerators, cel, restricted_pods, senders
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
+from tensorplane.components.base.labels import DOMAIN, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
+from tensorplane.components.catalog import ACCELERATORS
 
 Action = Literal["deny", "warn", "allow"]
 """What becomes of a pod that the guard finds."""

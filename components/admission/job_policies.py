@@ -10,12 +10,12 @@ from typing import Any
 
 import pulumi
 
-from components.admission import cel, fitting_pods, job_rules, priority, senders
-from components.admission import restricted_pods as restricted
-from components.admission.gpu_guard import ADMITTED, DEVICES, asks
-from components.admission.namespaces import Spaces
-from components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
-from components.base.labels import (
+from tensorplane.components.admission import cel, fitting_pods, job_rules, priority, senders
+from tensorplane.components.admission import restricted_pods as restricted
+from tensorplane.components.admission.gpu_guard import ADMITTED, DEVICES, asks
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
+from tensorplane.components.base.labels import (
     ACCELERATOR,
     FLAVOR,
     NO_ACCELERATOR,

@@ -4,12 +4,12 @@ Kueue counts the requests of a JobSet's templates, and forgets a job that is bei
 its pods hold then, or hold beyond that, no quota knows. Each rule uses the variables of `admission`.
 """
 
-from components.admission import priority, restricted_pods, senders
-from components.admission.gpu_guard import ADMITTED, OWNER, asks
-from components.admission.namespaces import Spaces
-from components.admission.policy import same
-from components.base.labels import QUEUE_LABEL
-from components.queues.settings import MOST_GRACE
+from tensorplane.components.admission import priority, restricted_pods, senders
+from tensorplane.components.admission.gpu_guard import ADMITTED, OWNER, asks
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.admission.policy import same
+from tensorplane.components.base.labels import QUEUE_LABEL
+from tensorplane.components.queues.settings import MOST_GRACE
 
 MOST_PODS = 10_000
 """Of a team's JobSet: JobSet's controller makes all Jobs at once, and a few millions of them are its end."""

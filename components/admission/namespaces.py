@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from components.queues.flavors import Flavor
+from tensorplane.components.queues.flavors import Flavor
 
 
 @dataclass(frozen=True)

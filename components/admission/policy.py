@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import NAMESPACE_NAME, labels
+from tensorplane.components.base.labels import NAMESPACE_NAME, labels
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ and preempts pods of other jobs.
 
 from collections.abc import Sequence
 
-from components.admission import cel
-from components.base.labels import PRIORITY_LABEL, QUEUE_LABEL
-from components.queues import cluster_wide_name
+from tensorplane.components.admission import cel
+from tensorplane.components.base.labels import PRIORITY_LABEL, QUEUE_LABEL
+from tensorplane.components.queues import cluster_wide_name
 
 _CLASS, _QUEUE = "variables.priorityClass", "variables.queue"
 _UNCHANGED = "variables.byController || variables.ranksAsBefore"

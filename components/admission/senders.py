@@ -1,8 +1,8 @@
 """Who sent a request, in CEL: anyone can write what Kueue and the controllers of Kubernetes write, so only they may."""
 
-from components import versions
-from components.admission import cel
-from components.admission.namespaces import Spaces
+from tensorplane.components import versions
+from tensorplane.components.admission import cel
+from tensorplane.components.admission.namespaces import Spaces
 
 _USER = "request.userInfo.username"
 _KUBERNETES = ("system:kube-controller-manager", "system:serviceaccount:kube-system:{}-controller")

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent import lease
-from components.agent.code import API_SERVER_PORTS as API_SERVER_PORTS
-from components.agent.code import Resources as Resources
-from components.agent.code import command
-from components.agent.code import files as files
-from components.base import names, pod_security
-from components.base.labels import AGENT, COMPONENT, HOSTNAME, SKIP_AWAIT, TENSORPLANE, labels, selector
+from tensorplane.components.agent import lease
+from tensorplane.components.agent.code import API_SERVER_PORTS as API_SERVER_PORTS
+from tensorplane.components.agent.code import Resources as Resources
+from tensorplane.components.agent.code import command
+from tensorplane.components.agent.code import files as files
+from tensorplane.components.base import names, pod_security
+from tensorplane.components.base.labels import AGENT, COMPONENT, HOSTNAME, SKIP_AWAIT, TENSORPLANE, labels, selector
 
 API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
     {"protocol": "TCP", "port": port} for port in API_SERVER_PORTS

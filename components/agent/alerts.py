@@ -6,9 +6,9 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent.health import FAILING_MINUTES
-from components.base.labels import labels
-from components.namespace import Namespace
+from tensorplane.components.agent.health import FAILING_MINUTES
+from tensorplane.components.base.labels import labels
+from tensorplane.components.namespace import Namespace
 
 NAME = "agent-alerts"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from agents.lease import RENEWED as RENEWED
+from tensorplane.agents.lease import RENEWED as RENEWED
 
 _PREFIX = "agent."
 FAILING_MINUTES = 5

@@ -3,9 +3,9 @@
 import pulumi
 import pulumi_kubernetes as k8s
 
-from agents.leader_election import LEASE, POD
-from components.agent.health import lease_name
-from components.base.labels import AGENT, labels
+from tensorplane.agents.leader_election import LEASE, POD
+from tensorplane.components.agent.health import lease_name
+from tensorplane.components.base.labels import AGENT, labels
 
 GRACE_SECONDS = 5
 """How long a pod may end what it does before it releases its Lease. Otherwise another one waits until that runs out."""

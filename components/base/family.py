@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic_core import core_schema
 
-from components.base.model import Model
+from tensorplane.components.base.model import Model
 
 
 class Variant(Model):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from components.base.model import Model
+from tensorplane.components.base.model import Model
 
 # pydantic can read them too, but for every field of every model at each start, which doubles the start-up time.
 

@@ -1,6 +1,6 @@
 """Paths of JobSets in Kubernetes' API."""
 
-from components import versions
+from tensorplane.components import versions
 
 JOB_SETS = f"/apis/{versions.JOBSET_API}"
 """The API's group."""

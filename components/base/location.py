@@ -7,11 +7,11 @@ from typing import Any, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
-from components.base.family import Variant
-from components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model, Moved
-from components.base.type_hints import is_model, items, models, options
-from stack_file import PROJECT
-from stack_file.nearest import is_close, nearest
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model, Moved
+from tensorplane.components.base.type_hints import is_model, items, models, options
+from tensorplane.stack_file import PROJECT
+from tensorplane.stack_file.nearest import is_close, nearest
 
 _MARKERS = ("[key]", LIST_TAG, MAP_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
 Key = tuple[str, ...]

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import ErrorDetails
 
-from components.base import field_docs, suggestions
-from components.base.location import Location, fields, is_valid
-from components.base.type_hints import variants
-from stack_file import PROJECT
-from stack_file.file_problems import some
-from stack_file.nearest import did_you_mean, nearest
+from tensorplane.components.base import field_docs, suggestions
+from tensorplane.components.base.location import Location, fields, is_valid
+from tensorplane.components.base.type_hints import variants
+from tensorplane.stack_file import PROJECT
+from tensorplane.stack_file.file_problems import some
+from tensorplane.stack_file.nearest import did_you_mean, nearest
 
 _MOST_CHARACTERS = 60
 _WRAPPERS = ("config", PROJECT)

@@ -21,7 +21,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 from pydantic_core.core_schema import no_info_before_validator_function
 
-from components.base.labels import is_label_key
+from tensorplane.components.base.labels import is_label_key
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import pulumi
 
-from components.base.location import Key as Key
-from components.base.location import written_path
-from components.base.model import Model, is_name
-from stack_file.file_problems import some
-from stack_file.nearest import did_you_mean as did_you_mean
+from tensorplane.components.base.location import Key as Key
+from tensorplane.components.base.location import written_path
+from tensorplane.components.base.model import Model, is_name
+from tensorplane.stack_file.file_problems import some
+from tensorplane.stack_file.nearest import did_you_mean as did_you_mean
 
 _LONGEST_KEY = 200
 _LONGEST_REASON = 2000

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from components.base.quantities import exact
+from tensorplane.components.base.quantities import exact
 
 Object = Mapping[str, Any]
 

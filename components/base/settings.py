@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import pulumi
 from pulumi.runtime import config as pulumi_config
 
-import stack_file
-from components.base import problems
-from components.base.model import Model
-from components.base.problems import Key, Problem, did_you_mean
-from stack_file import StackFile
-from stack_file.file_problems import FileProblem
+from tensorplane import stack_file
+from tensorplane.components.base import problems
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.stack_file import StackFile
+from tensorplane.stack_file.file_problems import FileProblem
 
 M = TypeVar("M", bound=Model)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from components.base.family import Variant
-from components.base.model import Model
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import Model
 
 
 def variants(annotation: Any) -> Mapping[str, type[Model]]:

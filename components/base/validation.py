@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-import stack_file
-from components.base import messages
-from components.base.location import Key, Location
-from components.base.model import Model
-from components.base.problems import Problem, below, hidden, legible
-from components.base.settings import Settings
-from stack_file import ENCRYPTED
-from stack_file.file_problems import some
-from stack_file.nearest import nearest
+from tensorplane import stack_file
+from tensorplane.components.base import messages
+from tensorplane.components.base.location import Key, Location
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.problems import Problem, below, hidden, legible
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack_file import ENCRYPTED
+from tensorplane.stack_file.file_problems import some
+from tensorplane.stack_file.nearest import nearest
 
 M = TypeVar("M", bound=Model)
 Written = Mapping[Key, str]

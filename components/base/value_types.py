@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from components.base import suggestions
-from components.base.model import Line, folders, refuse_all_but
+from tensorplane.components.base import suggestions
+from tensorplane.components.base.model import Line, folders, refuse_all_but
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 BUCKET_RULE = "bucket name: 3 to 63 lower-case letters, digits, dots and dashes"

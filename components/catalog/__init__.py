@@ -7,10 +7,18 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from components.catalog import files
-from components.catalog.accelerators import ACCELERATORS
-from components.catalog.rows import GPU_RESOURCE, TPU_RESOURCE, Accelerator, Cloud, Machine, Price, Withdrawn
-from components.catalog.withdrawn import WITHDRAWN, WITHDRAWN_MACHINES
+from tensorplane.components.catalog import files
+from tensorplane.components.catalog.accelerators import ACCELERATORS
+from tensorplane.components.catalog.rows import (
+    GPU_RESOURCE,
+    TPU_RESOURCE,
+    Accelerator,
+    Cloud,
+    Machine,
+    Price,
+    Withdrawn,
+)
+from tensorplane.components.catalog.withdrawn import WITHDRAWN, WITHDRAWN_MACHINES
 
 __all__ = [
     "ACCELERATORS",

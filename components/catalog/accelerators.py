@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.catalog.rows import GPU_RESOURCE, TPU_RESOURCE, Accelerator
+from tensorplane.components.catalog.rows import GPU_RESOURCE, TPU_RESOURCE, Accelerator
 
 _NVIDIA = "developer.nvidia.com/cuda/gpus; NVIDIA/k8s-device-plugin@1b826ac (MPS, time-slicing)"
 _MIG = f"{_NVIDIA}; NVIDIA/gpu-operator@a22dbf6 assets/state-mig-manager/0400_configmap.yaml (MIG)"

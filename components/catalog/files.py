@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
-from components.catalog.rows import Cloud, Machine
+from tensorplane.components.catalog.rows import Cloud, Machine
 
 DATA = Path(__file__).parent / "data"
 _SOURCE = "# source "

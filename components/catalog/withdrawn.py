@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.catalog.rows import Withdrawn
+from tensorplane.components.catalog.rows import Withdrawn
 
 _K80 = "cloud.google.com/compute/docs/eol/k80-eol; learn.microsoft.com/azure/virtual-machines/n-series-migration"
 _EKS_P2 = "awsdocs/amazon-eks-user-guide@4d52b4d kubernetes-versions-extended.adoc"

@@ -1,5 +1,5 @@
 """Kinds of clusters: one file or folder each."""
 
-from components.base.family import load_family
+from tensorplane.components.base.family import load_family
 
 load_family(__name__, __path__)

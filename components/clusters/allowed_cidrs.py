@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from components.base.cidr import network_of
-from components.base.problems import Problem
+from tensorplane.components.base.cidr import network_of
+from tensorplane.components.base.problems import Problem
 
 _ENDPOINT = ("cluster", "endpoint")
 _PATH = (*_ENDPOINT, "allowedCidrs")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from components.base.problems import Problem
+from tensorplane.components.base.problems import Problem
 
 # AWS and Azure have the same (docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
 # #id_tags_naming_best_practices; learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations,

@@ -2,9 +2,9 @@
 
 import pulumi
 
-from components.base import encrypted, outputs
-from components.clusters.settings import ClusterArgs
-from components.node_groups.fleet import Fleet
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.node_groups.fleet import Fleet
 
 
 class Cluster(pulumi.ComponentResource):

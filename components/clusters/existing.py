@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 
 import pulumi
 
-from components import catalog
-from components.base.model import NonEmptyStr, OneOf
-from components.base.problems import Problem, did_you_mean
-from components.catalog import Cloud
-from components.clusters.settings import ClusterArgs, Connection, cluster_provider
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.model import NonEmptyStr, OneOf
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.catalog import Cloud
+from tensorplane.components.clusters.settings import ClusterArgs, Connection, cluster_provider
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
 
 
 class Existing(ClusterArgs):

@@ -9,15 +9,15 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components import versions
-from components.base.family import Variant
-from components.base.model import refuse_all_but
-from components.base.problems import Key, Note, Problem
-from components.catalog import Cloud
-from components.clusters.effects import Effects
-from components.node_groups.cluster_properties import ClusterProperties, NodeTraits
-from components.node_groups.shape import Shape
-from components.queues import topology
+from tensorplane.components import versions
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import refuse_all_but
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.catalog import Cloud
+from tensorplane.components.clusters.effects import Effects
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties, NodeTraits
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.queues import topology
 
 
 @dataclass(frozen=True)

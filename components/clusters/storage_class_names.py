@@ -1,8 +1,8 @@
 """Checks of StorageClass names on a new cluster."""
 
-from components.base.problems import did_you_mean
-from components.clusters.settings import ClusterArgs
-from stack_file.nearest import nearest
+from tensorplane.components.base.problems import did_you_mean
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.stack_file.nearest import nearest
 
 _OF_STACKS = ("tensorplane-files", "tensorplane-embedded")
 """All classes with a fixed name that stacks create on any kind of cluster."""

@@ -8,10 +8,10 @@ connect to the API server. Each container names its command: otherwise the contr
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.base import pod_security
-from components.base.model import Model
-from components.controllers.base import ControllerKind, Source
-from components.versions import ARGO_WORKFLOWS as CHART
+from tensorplane.components.base import pod_security
+from tensorplane.components.base.model import Model
+from tensorplane.components.controllers.base import ControllerKind, Source
+from tensorplane.components.versions import ARGO_WORKFLOWS as CHART
 
 _DAY = 24 * 60 * 60
 _KEPT_SECONDS = {"secondsAfterSuccess": 7 * _DAY, "secondsAfterFailure": 30 * _DAY}

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from components.base.model import Model
-from components.base.problems import Problem
-from components.queues.settings import CohortArgs, QueueArgs
-from components.versions import Chart
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.queues.settings import CohortArgs, QueueArgs
+from tensorplane.components.versions import Chart
+from tensorplane.components.volumes.settings import VolumeArgs
 
 Source = Literal["chart", "present"]
 

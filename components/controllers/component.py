@@ -5,9 +5,9 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, outputs
-from components.clusters.component import Cluster
-from components.versions import Chart
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.versions import Chart
 
 _SECONDS_TO_READY = 600
 

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from components.base.model import Line, Model, NonEmptyStr
-from components.controllers.base import ControllerKind, Demand, Source
-from components.versions import TRAEFIK as CHART
+from tensorplane.components.base.model import Line, Model, NonEmptyStr
+from tensorplane.components.controllers.base import ControllerKind, Demand, Source
+from tensorplane.components.versions import TRAEFIK as CHART
 
 _PORT = 443
 _USER = 65532

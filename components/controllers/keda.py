@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from components.base.model import Model
-from components.controllers.base import ControllerKind, Source
-from components.versions import KEDA as CHART
+from tensorplane.components.base.model import Model
+from tensorplane.components.controllers.base import ControllerKind, Source
+from tensorplane.components.versions import KEDA as CHART
 
 
 class KedaArgs(Model):

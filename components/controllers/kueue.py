@@ -4,14 +4,14 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
-from components.base.labels import PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
-from components.base.model import Model
-from components.base.problems import Problem
-from components.controllers.base import ControllerKind, Demand, Source
-from components.controllers.component import image
-from components.namespace import MANAGED
-from components.versions import KUEUE as CHART
-from components.versions import KUEUE_CONFIG_API
+from tensorplane.components.base.labels import PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.controllers.base import ControllerKind, Demand, Source
+from tensorplane.components.controllers.component import image
+from tensorplane.components.namespace import MANAGED
+from tensorplane.components.versions import KUEUE as CHART
+from tensorplane.components.versions import KUEUE_CONFIG_API
 
 KueueMetrics = Literal["none", "annotations", "serviceMonitor"]
 

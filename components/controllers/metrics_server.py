@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from components.base.model import Model
-from components.controllers.base import ControllerKind, Source
-from components.controllers.component import image
-from components.versions import METRICS_SERVER as CHART
+from tensorplane.components.base.model import Model
+from tensorplane.components.controllers.base import ControllerKind, Source
+from tensorplane.components.controllers.component import image
+from tensorplane.components.versions import METRICS_SERVER as CHART
 
 
 class MetricsServerArgs(Model):

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from components.base.model import Model, NonEmptyStr, refuse_all_but
-from components.controllers.base import ControllerKind, Source
-from components.versions import PROMETHEUS as CHART
+from tensorplane.components.base.model import Model, NonEmptyStr, refuse_all_but
+from tensorplane.components.controllers.base import ControllerKind, Source
+from tensorplane.components.versions import PROMETHEUS as CHART
 
 _URL = f"http://{CHART.name}-server.{CHART.namespace}.svc"
 # Jobs of the chart that scrape anything but annotated pods.

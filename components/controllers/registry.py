@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pulumi
 
-from components import controllers
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.controllers.base import ControllerKind, Demand
-from components.controllers.component import Controller
-from components.controllers.prometheus import PrometheusArgs
+from tensorplane.components import controllers
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.controllers.base import ControllerKind, Demand
+from tensorplane.components.controllers.component import Controller
+from tensorplane.components.controllers.prometheus import PrometheusArgs
 
 
 def _found() -> Iterator[ControllerKind]:

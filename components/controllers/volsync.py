@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from components.base.model import Model
-from components.controllers.base import ControllerKind, Demand, Source
-from components.versions import VOLSYNC as CHART
-from components.volumes.mirrors.volsync import takes_part
+from tensorplane.components.base.model import Model
+from tensorplane.components.controllers.base import ControllerKind, Demand, Source
+from tensorplane.components.versions import VOLSYNC as CHART
+from tensorplane.components.volumes.mirrors.volsync import takes_part
 
 
 class VolSyncArgs(Model):

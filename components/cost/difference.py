@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from components.base.price import Usd
-from components.cost.estimate import Estimate, Kind
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost.estimate import Estimate, Kind
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from components.base import outputs
-from components.base.price import NodePrice, Usd
-from components.node_groups.shape import Shape
+from tensorplane.components.base import outputs
+from tensorplane.components.base.price import NodePrice, Usd
+from tensorplane.components.node_groups.shape import Shape
 
 MIN, EXPECTED, MAX, MONTH = "min", "expected", "max", "month"
 """Figures of a node group: per hour at its minimum, on average and at its maximum, and per month on average."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from components.base import price
-from components.base.price import Usd
-from components.cost.estimate import HOUR, RUN, Estimate
-from components.node_groups.fleet import Fleet
-from components.queues.capacity import PodSet
+from tensorplane.components.base import price
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost.estimate import HOUR, RUN, Estimate
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues.capacity import PodSet
 
 
 def of(pods: Iterable[PodSet], fleet: Fleet) -> Usd | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from components.catalog import GPU_RESOURCE
+from tensorplane.components.catalog import GPU_RESOURCE
 
 Step = tuple[float | None, str]
 

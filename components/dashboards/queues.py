@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import names
-from components.base.labels import labels
-from components.dashboards.queue_panels import ROWS, Panel, Query
-from components.namespace import Namespace
+from tensorplane.components.base import names
+from tensorplane.components.base.labels import labels
+from tensorplane.components.dashboards.queue_panels import ROWS, Panel, Query
+from tensorplane.components.namespace import Namespace
 
 # Plain data instead of Grafana's SDK, which is experimental and which every user would have to install. The tests parse
 # the result with it.

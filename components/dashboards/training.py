@@ -7,10 +7,10 @@ from typing import Any
 
 import pulumi
 
-from components.base import names
-from components.dashboards import queues
-from components.dashboards.queue_panels import Panel, Query
-from components.namespace import Namespace
+from tensorplane.components.base import names
+from tensorplane.components.dashboards import queues
+from tensorplane.components.dashboards.queue_panels import Panel, Query
+from tensorplane.components.namespace import Namespace
 
 _PODS = 'namespace=~"$namespace", pod=~"$job-.*"'
 _RATE = "$__rate_interval"

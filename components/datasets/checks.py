@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Problem, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.datasets.settings import DatasetArgs
-from components.volumes import checks as volume_checks
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base.problems import Problem, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.volumes import checks as volume_checks
+from tensorplane.components.volumes.settings import VolumeArgs
 
 
 def find_problems(

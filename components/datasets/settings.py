@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, each_once, refuse_all_but
+from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, each_once, refuse_all_but
 
 ColumnType = Literal[
     "binary",

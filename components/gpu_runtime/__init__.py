@@ -7,15 +7,15 @@ from typing import cast
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, outputs
-from components.base.family import Variant, load_family
-from components.base.labels import POD_SECURITY_ENFORCE, TENSORPLANE
-from components.base.model import Name
-from components.base.problems import Problem, did_you_mean
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.node_groups.fleet import Fleet
-from components.node_groups.shape import Shape
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.base.family import Variant, load_family
+from tensorplane.components.base.labels import POD_SECURITY_ENFORCE, TENSORPLANE
+from tensorplane.components.base.model import Name
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.shape import Shape
 
 NAMESPACE = "gpu-runtime"
 """Namespace of everything that a GPU runtime installs."""

@@ -2,8 +2,8 @@
 
 from typing import Any, Literal
 
-from components.catalog import GPU_RESOURCE
-from components.node_groups.fleet import Fleet
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.node_groups.fleet import Fleet
 
 Metrics = Literal["none", "exporter", "serviceMonitor"]
 

@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal
 import pulumi
 from pydantic import AfterValidator
 
-from components import versions
-from components.base.model import refuse_all_but
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.controllers.component import Controller
-from components.gpu_runtime import GpuRuntimeArgs, sharing
-from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
-from components.node_groups.fleet import Fleet
-from components.node_groups.shape import Shape
+from tensorplane.components import versions
+from tensorplane.components.base.model import refuse_all_but
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.controllers.component import Controller
+from tensorplane.components.gpu_runtime import GpuRuntimeArgs, sharing
+from tensorplane.components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.shape import Shape
 
 _OLD_ARCHITECTURES = ("maxwell", "pascal", "volta")
 _LAST_BRANCH_OF_OLD = 580

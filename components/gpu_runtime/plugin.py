@@ -5,15 +5,15 @@ from typing import Any, Literal
 
 import pulumi
 
-from components import versions
-from components.base.labels import GPU_PRESENT, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.controllers.component import Controller
-from components.gpu_runtime import GpuRuntimeArgs, sharing
-from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
-from components.node_groups.fleet import Fleet
+from tensorplane.components import versions
+from tensorplane.components.base.labels import GPU_PRESENT, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.controllers.component import Controller
+from tensorplane.components.gpu_runtime import GpuRuntimeArgs, sharing
+from tensorplane.components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
+from tensorplane.components.node_groups.fleet import Fleet
 
 
 class Plugin(GpuRuntimeArgs):

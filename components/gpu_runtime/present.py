@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from components.base.problems import Problem
-from components.clusters.settings import ClusterArgs
-from components.gpu_runtime import GpuRuntimeArgs
-from components.node_groups.fleet import Fleet
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.gpu_runtime import GpuRuntimeArgs
+from tensorplane.components.node_groups.fleet import Fleet
 
 
 class Present(GpuRuntimeArgs):

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from components.catalog import GPU_RESOURCE
-from components.node_groups.fleet import Fleet
-from components.node_groups.labels import plugin_config
-from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
-from components.node_groups.shape import Shape
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.labels import plugin_config
+from tensorplane.components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
+from tensorplane.components.node_groups.shape import Shape
 
 WHOLE = "whole"
 """Name of the default configuration, for nodes without the label: one pod per GPU."""

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from components.catalog import Cloud
-from components.node_groups.taint import Taint
+from tensorplane.components.catalog import Cloud
+from tensorplane.components.node_groups.taint import Taint
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 import pulumi
 
-from components.base import encrypted, outputs
-from components.base.labels import NO_ACCELERATOR
-from components.cost import estimate
-from components.node_groups.shape import Shape
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.base.labels import NO_ACCELERATOR
+from tensorplane.components.cost import estimate
+from tensorplane.components.node_groups.shape import Shape
 
 
 class NodeGroup(pulumi.ComponentResource):

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
-from components.base.model import Resources, Tier
-from components.base.problems import Problem
-from components.node_groups.checks import fleet as fleet_checks
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.matching import keeping_off, most_per_pod, offered, requested, tolerated_taints
-from components.node_groups.resolve import resolve
-from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.shape import Shape
+from tensorplane.components.base.model import Resources, Tier
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.node_groups.checks import fleet as fleet_checks
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.matching import keeping_off, most_per_pod, offered, requested, tolerated_taints
+from tensorplane.components.node_groups.resolve import resolve
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.node_groups.shape import Shape
 
 
 @dataclass(frozen=True)

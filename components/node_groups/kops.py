@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR, SPOT
-from components.base.problems import Problem
-from components.catalog import GPU_RESOURCE
-from components.clusters.settings import ClusterArgs
-from components.node_groups.shape import Shape
+from tensorplane.components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR, SPOT
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.node_groups.shape import Shape
 
 API = "kops.k8s.io/v1alpha2"
 CATALOG = "eks"

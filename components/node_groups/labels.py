@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.base.labels import (
+from tensorplane.components.base.labels import (
     ACCELERATOR,
     ACCELERATOR_ARCHITECTURE,
     ACCELERATOR_YEAR,
@@ -14,10 +14,10 @@ from components.base.labels import (
     PRODUCT,
     SPOT,
 )
-from components.catalog import Accelerator
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
-from components.node_groups.taint import Taint, blocks_scheduling
+from tensorplane.components.catalog import Accelerator
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
+from tensorplane.components.node_groups.taint import Taint, blocks_scheduling
 
 CPU = "cpu"
 """Flavor of nodes without accelerators."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from components import catalog
-from components.base.problems import Problem, did_you_mean
-from components.catalog import Accelerator, Cloud, Machine
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import NodeGroupArgs
+from tensorplane.components import catalog
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.catalog import Accelerator, Cloud, Machine
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.settings import NodeGroupArgs
 
 
 def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelerator | None, list[Problem]]:

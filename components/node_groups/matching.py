@@ -1,9 +1,9 @@
 """Matches requests of pods with node groups."""
 
-from components.base.labels import NO_ACCELERATOR, SIMULATED
-from components.base.model import Resources
-from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint
+from tensorplane.components.base.labels import NO_ACCELERATOR, SIMULATED
+from tensorplane.components.base.model import Resources
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import Taint
 
 SPOT = "spot, for training jobs with checkpoints only"
 """Why a pod that loses its work when it is interrupted cannot run on a group."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from components import catalog
-from components.base import quantities
-from components.base.labels import SIMULATED
-from components.base.model import Resources
-from components.catalog import GPU_RESOURCE
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base import quantities
+from tensorplane.components.base.labels import SIMULATED
+from tensorplane.components.base.model import Resources
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.node_groups.shape import Shape
 
 _CPUS, _MEMORY_GIB = 16, 64
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, NODE_GROUP, PLUGIN_CONFIG
-from components.base.model import Resources
-from components.catalog import GPU_RESOURCE, resource_of
-from components.node_groups.fleet import Fleet
-from components.node_groups.matching import most_per_pod, requested, tolerated_taints
-from components.node_groups.taint import accelerator_taint
+from tensorplane.components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, NODE_GROUP, PLUGIN_CONFIG
+from tensorplane.components.base.model import Resources
+from tensorplane.components.catalog import GPU_RESOURCE, resource_of
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.matching import most_per_pod, requested, tolerated_taints
+from tensorplane.components.node_groups.taint import accelerator_taint
 
 # A pod can only have one share of a GPU: the device plugin refuses a request for two.
 _WHOLE_GPUS = {"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}

@@ -1,15 +1,15 @@
 """Resolves a node group's settings to its shape with the catalog: machine, labels, taints; and every problem."""
 
-from components import catalog
-from components.base.problems import Problem
-from components.catalog import Accelerator, Machine
-from components.node_groups import labels, machines
-from components.node_groups.checks import group
-from components.node_groups.checks import labels as label_checks
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
-from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint
+from tensorplane.components import catalog
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.catalog import Accelerator, Machine
+from tensorplane.components.node_groups import labels, machines
+from tensorplane.components.node_groups.checks import group
+from tensorplane.components.node_groups.checks import labels as label_checks
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import Taint
 
 
 def resolve(name: str, args: NodeGroupArgs, cluster: ClusterProperties) -> tuple[Shape | None, list[Problem]]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from components.base.model import Line, Model, NonEmptyStr, Zones
+from tensorplane.components.base.model import Line, Model, NonEmptyStr, Zones
 
 Effect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule"]
 

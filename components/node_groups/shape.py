@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.base.labels import FLAVOR
-from components.base.price import NodePrice
-from components.catalog import Accelerator, Machine
-from components.node_groups.settings import NodeGroupArgs, TaintArgs
-from components.node_groups.taint import Taint, blocks_scheduling
+from tensorplane.components.base.labels import FLAVOR
+from tensorplane.components.base.price import NodePrice
+from tensorplane.components.catalog import Accelerator, Machine
+from tensorplane.components.node_groups.settings import NodeGroupArgs, TaintArgs
+from tensorplane.components.node_groups.taint import Taint, blocks_scheduling
 
 
 @dataclass(frozen=True)

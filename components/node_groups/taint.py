@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from components.node_groups.settings import Effect, TaintArgs
+from tensorplane.components.node_groups.settings import Effect, TaintArgs
 
 
 @dataclass(frozen=True)

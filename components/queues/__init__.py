@@ -7,16 +7,23 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base import encrypted, outputs
-from components.base.custom_resource import TopLevelResource
-from components.base.labels import NAMESPACE_NAME, NODE_PRICES, PATCH_FORCE, PRIORITY_LABEL, QUEUE_LABEL, labels
-from components.namespace import Namespace
-from components.node_groups.labels import CPU
-from components.queues import quota, topology
-from components.queues.flavors import Flavor
-from components.queues.quota import Quota
-from components.queues.settings import ALONE, PRIORITIES, CohortArgs, QueueArgs, TeamArgs
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.base.custom_resource import TopLevelResource
+from tensorplane.components.base.labels import (
+    NAMESPACE_NAME,
+    NODE_PRICES,
+    PATCH_FORCE,
+    PRIORITY_LABEL,
+    QUEUE_LABEL,
+    labels,
+)
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.node_groups.labels import CPU
+from tensorplane.components.queues import quota, topology
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.quota import Quota
+from tensorplane.components.queues.settings import ALONE, PRIORITIES, CohortArgs, QueueArgs, TeamArgs
 
 __all__ = [
     "CohortArgs",

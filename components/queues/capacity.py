@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components import catalog
-from components.base import quantities
-from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Resources
-from components.base.problems import Key
-from components.node_groups import placement
-from components.node_groups.fleet import Fleet
-from components.queues import cohort
-from components.queues.flavors import ANY, Flavor
-from components.queues.quota import NOTHING, Amount, Quota
-from components.queues.settings import ALONE, QueueArgs
+from tensorplane.components import catalog
+from tensorplane.components.base import quantities
+from tensorplane.components.base.labels import HOSTNAME, ZONE
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Key
+from tensorplane.components.node_groups import placement
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues import cohort
+from tensorplane.components.queues.flavors import ANY, Flavor
+from tensorplane.components.queues.quota import NOTHING, Amount, Quota
+from tensorplane.components.queues.settings import ALONE, QueueArgs
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from components.base.problems import Key, Note, Problem, did_you_mean, unknown_name
-from components.namespace import namespace_owner
-from components.node_groups.labels import CPU
-from components.queues import cohort, quota
-from components.queues.flavors import ANY, Flavor
-from components.queues.quota import Quota
-from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
-from components.teams import team as teams_team
+from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean, unknown_name
+from tensorplane.components.namespace import namespace_owner
+from tensorplane.components.node_groups.labels import CPU
+from tensorplane.components.queues import cohort, quota
+from tensorplane.components.queues.flavors import ANY, Flavor
+from tensorplane.components.queues.quota import Quota
+from tensorplane.components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+from tensorplane.components.teams import team as teams_team
 
 _NO_GROUPS = (("nodeGroups",),)
 _KINDS, _TAINTS = 64, 8

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Generic, Protocol, Self, TypeVar
 
-from components.queues.quota import NOTHING, Amount, Quota
-from components.queues.settings import ALONE, QueueArgs
+from tensorplane.components.queues.quota import NOTHING, Amount, Quota
+from tensorplane.components.queues.settings import ALONE, QueueArgs
 
 
 class Summable(Protocol):

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from components import catalog
-from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, PLUGIN_CONFIG
-from components.base.price import NodePrice
-from components.node_groups import node_size
-from components.node_groups.fleet import Fleet
-from components.node_groups.labels import CPU
-from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint, blocks_scheduling
-from components.queues import topology
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, PLUGIN_CONFIG
+from tensorplane.components.base.price import NodePrice
+from tensorplane.components.node_groups import node_size
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.labels import CPU
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import Taint, blocks_scheduling
+from tensorplane.components.queues import topology
 
 ANY = "any"
 """The only flavor of a cluster without nodeGroups."""

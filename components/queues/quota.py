@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from components.base import quantities
-from components.catalog import GPU_RESOURCE
-from components.cost.estimate import Estimate, Part, of_quotas
-from components.node_groups.labels import CPU
-from components.queues.flavors import ANY, Flavor
-from components.queues.settings import ALONE, QueueArgs
+from tensorplane.components.base import quantities
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.cost.estimate import Estimate, Part, of_quotas
+from tensorplane.components.node_groups.labels import CPU
+from tensorplane.components.queues.flavors import ANY, Flavor
+from tensorplane.components.queues.settings import ALONE, QueueArgs
 
 CPU_RESOURCE, MEMORY_RESOURCE = "cpu", "memory"
 COVERED = (CPU_RESOURCE, MEMORY_RESOURCE, GPU_RESOURCE)

@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import outputs
-from components.base.labels import labels
-from components.clusters.component import Cluster
-from components.namespace import Namespace
-from components.queues import cluster_wide_name
-from components.queues.flavors import Flavor
+from tensorplane.components import versions
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
+from tensorplane.components.base import outputs
+from tensorplane.components.base.labels import labels
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.queues import cluster_wide_name
+from tensorplane.components.queues.flavors import Flavor
 
 ACCOUNT = "queue.quota-return"
 """Its service account. No workload can have it: their names hold no dot."""

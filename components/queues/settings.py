@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
-from components.queues.flavors import ANY
+from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
+from tensorplane.components.queues.flavors import ANY
 
 Priority = Literal["low", "normal", "high"]
 PRIORITIES: dict[Priority, int] = {"low": 100, "normal": 1000, "high": 10000}

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from components import catalog
-from components.base import names
-from components.base.labels import HOSTNAME, LABEL_KEY_RULE, TOPOLOGY_PREFIX, ZONE, is_label_key
-from components.base.problems import Problem, did_you_mean
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base import names
+from tensorplane.components.base.labels import HOSTNAME, LABEL_KEY_RULE, TOPOLOGY_PREFIX, ZONE, is_label_key
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.node_groups.shape import Shape
 
 LEVELS: Mapping[str, str] = {"zone": ZONE, "host": HOSTNAME}
 """The levels of every cluster, by their names in the settings."""

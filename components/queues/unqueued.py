@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.labels import ACCELERATOR
-from components.base.model import Resources
-from components.base.problems import Key, Problem
-from components.node_groups import placement
-from components.node_groups.fleet import Fleet
-from components.queues.flavors import Flavor
-from components.queues.settings import QueueArgs
+from tensorplane.components.base.labels import ACCELERATOR
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups import placement
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.settings import QueueArgs
 
 
 def usable_flavors(

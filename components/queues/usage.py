@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_kubernetes as k8s
 
-from agents.usage.state import PREFIX
-from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import encrypted, outputs
-from components.clusters.component import Cluster
-from components.namespace import Namespace
+from tensorplane.agents.usage.state import PREFIX
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
 
 ACCOUNT = "queue.usage"
 """Its service account. No workload can have it: their names hold no dot."""

@@ -1,4 +1,4 @@
 """Streams: Kafka topics with their consumer groups and producers."""
 
 # Importing any module of this package registers all kinds of brokers.
-from components.streams import brokers as brokers
+from tensorplane.components.streams import brokers as brokers

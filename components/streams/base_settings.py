@@ -5,12 +5,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.model import Model, Name
-from components.base.problems import Key, Problem
-from components.base.value_types import Interval
-from components.streams.clients import ClientArgs
-from components.streams.endpoint import Endpoint
-from components.streams.topic import TopicArgs, TopicName
+from tensorplane.components.base.model import Model, Name
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.value_types import Interval
+from tensorplane.components.streams.clients import ClientArgs
+from tensorplane.components.streams.endpoint import Endpoint
+from tensorplane.components.streams.topic import TopicArgs, TopicName
 
 MIRROR = "mirror"
 """Suffix of the user that copies the stream, after the stream's name."""

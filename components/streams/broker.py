@@ -7,12 +7,12 @@ from typing import ClassVar
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.family import Variant
-from components.base.problems import Key, Problem
-from components.clusters.component import Cluster
-from components.namespace import Namespace
-from components.streams.access import Access
-from components.streams.base_settings import StreamSettings
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.streams.access import Access
+from tensorplane.components.streams.base_settings import StreamSettings
 
 
 @dataclass(frozen=True)

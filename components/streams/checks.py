@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Note, Problem, unknown_name
-from components.clusters import storage_class_names
-from components.clusters.settings import ClusterArgs
-from components.streams.broker import StreamBroker
-from components.streams.settings import StreamArgs
-from components.volumes import checks as volume_checks
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base.problems import Key, Note, Problem, unknown_name
+from tensorplane.components.clusters import storage_class_names
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.streams.broker import StreamBroker
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes import checks as volume_checks
+from tensorplane.components.volumes.settings import VolumeArgs
 
 Volumes = Mapping[str, VolumeArgs | None]
 

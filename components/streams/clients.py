@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from components.base.model import Model
-from components.base.problems import Key, Problem, unknown_name
-from components.streams.topic import TopicName
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.problems import Key, Problem, unknown_name
+from tensorplane.components.streams.topic import TopicName
 
 
 class ClientArgs(Model):

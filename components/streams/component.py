@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, outputs
-from components.clusters.component import Cluster
-from components.namespace import Namespace
-from components.streams.broker import Request
-from components.streams.settings import StreamArgs
-from components.volumes.component import Volume
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.streams.broker import Request
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes.component import Volume
+from tensorplane.components.volumes.settings import VolumeArgs
 
 
 class Stream(pulumi.ComponentResource):

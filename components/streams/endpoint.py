@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
-from components.base.problems import Key, Problem
-from components.streams.access import Access, Authentication
+from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.streams.access import Access, Authentication
 
 _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})")
 _LAST_PORT = 65535

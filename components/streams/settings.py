@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import cast
 
-from components.clusters.settings import ClusterArgs
-from components.streams.access import Access
-from components.streams.base_settings import StreamSettings
-from components.streams.broker import StreamBroker
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.streams.access import Access
+from tensorplane.components.streams.base_settings import StreamSettings
+from tensorplane.components.streams.broker import StreamBroker
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 
 class StreamArgs(StreamSettings):

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Model, refuse_all_but
-from components.base.problems import Key, Problem
-from components.base.quantities import GIB
+from tensorplane.components.base.model import Model, refuse_all_but
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.quantities import GIB
 
 _TOPIC = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _TOPIC_LIMIT = 249

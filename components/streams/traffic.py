@@ -6,11 +6,11 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.agent import agent as agent_agent
-from components.base.labels import NAMESPACE_NAME, labels
-from components.streams.access import client_label
-from components.streams.broker import Request
+from tensorplane.components import versions
+from tensorplane.components.agent import agent as agent_agent
+from tensorplane.components.base.labels import NAMESPACE_NAME, labels
+from tensorplane.components.streams.access import client_label
+from tensorplane.components.streams.broker import Request
 
 
 def clients(

@@ -6,8 +6,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import labels
-from components.namespace import DNS
+from tensorplane.components.base.labels import labels
+from tensorplane.components.namespace import DNS
 
 _READ = ["get", "list", "watch"]
 RBAC = "rbac.authorization.k8s.io"

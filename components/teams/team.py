@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import TENSORPLANE
-from components.namespace import POD_SECURITY
-from components.queues.quota import Quota
-from components.queues.settings import QueueArgs, TeamArgs
+from tensorplane.components.base.labels import TENSORPLANE
+from tensorplane.components.namespace import POD_SECURITY
+from tensorplane.components.queues.quota import Quota
+from tensorplane.components.queues.settings import QueueArgs, TeamArgs
 
 
 def declare(teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions) -> dict[str, pulumi.Input[str]]:

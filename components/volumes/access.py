@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import NAMESPACE_NAME, labels
-from components.namespace import Namespace
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.members import accounts, groups
+from tensorplane.components.base.labels import NAMESPACE_NAME, labels
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.members import accounts, groups
 
 _MOUNT = "v.persistentVolumeClaim"
 

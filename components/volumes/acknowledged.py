@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.model import Model, Name
-from components.base.problems import Problem, unknown_name
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base.model import Model, Name
+from tensorplane.components.base.problems import Problem, unknown_name
+from tensorplane.components.volumes.settings import VolumeArgs
 
 
 class AcknowledgeArgs(Model):

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import quantities
-from components.base.family import Variant
-from components.base.labels import labels
-from components.base.problems import Note, Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CSI, AccessMode, Capabilities
-from components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.components.base import quantities
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.labels import labels
+from tensorplane.components.base.problems import Note, Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
 
 
 @dataclass(frozen=True)

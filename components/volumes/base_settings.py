@@ -5,14 +5,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from agents.snapshots import manifest
-from components.base.model import Model, Moved, Relocation, Zones
-from components.base.value_types import MountPath
-from components.volumes.capabilities import AccessMode
-from components.volumes.members import Member
-from components.volumes.mirrors.settings import MirrorArgs
-from components.volumes.snapshots.settings import SnapshotsArgs
-from components.volumes.source import Source
+from tensorplane.agents.snapshots import manifest
+from tensorplane.components.base.model import Model, Moved, Relocation, Zones
+from tensorplane.components.base.value_types import MountPath
+from tensorplane.components.volumes.capabilities import AccessMode
+from tensorplane.components.volumes.members import Member
+from tensorplane.components.volumes.mirrors.settings import MirrorArgs
+from tensorplane.components.volumes.snapshots.settings import SnapshotsArgs
+from tensorplane.components.volumes.source import Source
 
 
 class PlacementArgs(Model):

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
-from components.base import quantities
-from components.base.model import is_object_name
-from components.base.problems import Key, Note, Problem, caused_by_default, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.volumes import capabilities, storage_class_per_volume
-from components.volumes.backend import Backend
-from components.volumes.capabilities import Capabilities
-from components.volumes.mirrors import checks, volsync
-from components.volumes.settings import VolumeArgs
-from components.volumes.snapshots import snapshot_group
-from components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
+from tensorplane.components.base import quantities
+from tensorplane.components.base.model import is_object_name
+from tensorplane.components.base.problems import Key, Note, Problem, caused_by_default, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import capabilities, storage_class_per_volume
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import Capabilities
+from tensorplane.components.volumes.mirrors import checks, volsync
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.components.volumes.snapshots import snapshot_group
+from tensorplane.components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
 
 Declared = Mapping[str, VolumeArgs | None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.kube import Kube
+from tensorplane.core.kube import Kube
 
 _TIMEOUT = 10, 60  # to connect, and to answer: a cluster that no longer exists must not block a deletion
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, outputs
-from components.clusters.component import Cluster
-from components.namespace import Namespace
-from components.volumes import access, source
-from components.volumes.backend import Request
-from components.volumes.settings import VolumeArgs
-from components.volumes.snapshots import snapshot_schedule
-from components.volumes.snapshots.snapshotter import Snapshotter
+from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import access, source
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.components.volumes.snapshots import snapshot_schedule
+from tensorplane.components.volumes.snapshots.snapshotter import Snapshotter
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pulumi
 
-from components.clusters.component import Cluster
-from components.namespace import Namespace
-from components.volumes import immutable, rebind
-from components.volumes.component import Hooks, Volume
-from components.volumes.mirrors import ceph, volsync
-from components.volumes.settings import VolumeArgs
-from components.volumes.snapshots import before_delete, snapshot_group, snapshot_schedule
-from components.volumes.snapshots.snapshotter import Snapshotter
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import immutable, rebind
+from tensorplane.components.volumes.component import Hooks, Volume
+from tensorplane.components.volumes.mirrors import ceph, volsync
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.components.volumes.snapshots import before_delete, snapshot_group, snapshot_schedule
+from tensorplane.components.volumes.snapshots.snapshotter import Snapshotter
 
 
 def volumes_of(

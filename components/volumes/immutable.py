@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from components.base.quantities import GIB, size, size_bytes
+from tensorplane.components.base.quantities import GIB, size, size_bytes
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 

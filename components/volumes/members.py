@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.base.model import NAME_RULE, Line, is_name, refuse_all_but
+from tensorplane.components.base.model import NAME_RULE, Line, is_name, refuse_all_but
 
 _GROUP = "group:"
 

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pulumi
 
-from components.base import retained_data
-from components.clusters.component import Cluster
-from components.volumes import cluster_api
-from components.volumes.backends.embedded import UNMIRRORED
-from core.errors import ApiError
-from core.kube import JSON_PATCH, Kube
+from tensorplane.components.base import retained_data
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.volumes import cluster_api
+from tensorplane.components.volumes.backends.embedded import UNMIRRORED
+from tensorplane.core.errors import ApiError
+from tensorplane.core.kube import JSON_PATCH, Kube
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 _VOLUMES = "/api/v1/persistentvolumes"

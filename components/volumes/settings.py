@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from components.clusters.settings import ClusterArgs
-from components.volumes.backend import Backend
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
 
 
 class VolumeArgs(VolumeSettings):

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import model_validator
 
-from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"

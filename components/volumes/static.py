@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import quantities
-from components.base.labels import labels
-from components.volumes.backend import Request
+from tensorplane.components.base import quantities
+from tensorplane.components.base.labels import labels
+from tensorplane.components.volumes.backend import Request
 
 
 def claim(

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import names
-from components.base.labels import ZONE, labels
-from components.namespace import Namespace
-from components.volumes.backend import Request
+from tensorplane.components.base import names
+from tensorplane.components.base.labels import ZONE, labels
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.backend import Request
 
 
 def secret(use: str, name: str, namespace: str) -> dict[str, str]:

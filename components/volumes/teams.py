@@ -9,16 +9,16 @@ from typing import Any, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import names, quantities
-from components.base.labels import labels
-from components.base.problems import Problem, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.volumes import checks
-from components.volumes.access import refuse_writers
-from components.volumes.capabilities import AccessMode
-from components.volumes.component import Volume
-from components.volumes.mirrors import volsync
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base import names, quantities
+from tensorplane.components.base.labels import labels
+from tensorplane.components.base.problems import Problem, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import checks
+from tensorplane.components.volumes.access import refuse_writers
+from tensorplane.components.volumes.capabilities import AccessMode
+from tensorplane.components.volumes.component import Volume
+from tensorplane.components.volumes.mirrors import volsync
+from tensorplane.components.volumes.settings import VolumeArgs
 
 Access = Literal["readOnly", "readWrite"]
 Teams = Mapping[str, Mapping[str, Access]]

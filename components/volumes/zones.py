@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.base.problems import Problem, did_you_mean
-from components.clusters.settings import ClusterArgs
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 
 def find_problems(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Problem]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.base.labels import ACCELERATOR, NODE_GROUP
-from workloads.training_job.own_variables import OWN
+from tensorplane.components.base.labels import ACCELERATOR, NODE_GROUP
+from tensorplane.workloads.training_job.own_variables import OWN
 
 _SELECTED = {"accelerator": ACCELERATOR, "node group": NODE_GROUP}
 """Labels in the pods' node selectors, with their names in messages."""

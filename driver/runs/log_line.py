@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from core.times import duration
+from tensorplane.core.times import duration
 
 _PREFIX = "tensorplane: "
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')

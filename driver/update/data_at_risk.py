@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.base.quantities import size, size_bytes
-from core.errors import UserError
-from core.kube import Kube
-from driver.claims import used_bytes
-from driver.stack_settings import StackSettings
+from tensorplane.components.base.quantities import size, size_bytes
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.claims import used_bytes
+from tensorplane.driver.stack_settings import StackSettings
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 # How Pulumi's self-managed backends name the holder of a lock; Pulumi Cloud's message differs.
 _LOCKED = re.compile(

@@ -11,11 +11,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from components.base import names
-from components.base.recorded_usage import VARIABLE
-from core import whole_file
-from core.paths import PROJECT
-from driver.stack_settings import StackSettings
+from tensorplane.components.base import names
+from tensorplane.components.base.recorded_usage import VARIABLE
+from tensorplane.core import whole_file
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver.stack_settings import StackSettings
 
 PACK = PROJECT / "policies"
 _SKIPPED = "policies: skipped"

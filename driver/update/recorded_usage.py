@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from components.base.recorded_usage import VARIABLE, Used
-from core.errors import UserError
-from core.kube import Kube
-from driver.stack_settings import StackSettings
-from driver.target import Target
+from tensorplane.components.base.recorded_usage import VARIABLE, Used
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
 
 _RECORD = "/api/v1/namespaces/{}/configmaps/usage.{}"
 """What the agent of `agents/usage` writes."""

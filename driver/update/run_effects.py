@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.base.labels import JOB_SET_NAME
-from core.errors import UserError
-from core.kube import Kube
-from driver.runs.job_set import JobSet, plain
-from driver.update.engine_events import JobSteps
+from tensorplane.components.base.labels import JOB_SET_NAME
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.runs.job_set import JobSet, plain
+from tensorplane.driver.update.engine_events import JobSteps
 
 _SETTING_OF_PART = {
     "command": "command",
@@ -279,8 +279,8 @@ def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> boo
     `workloads` are those of the settings.
     """
     # Imported only here: the module is loaded before the packages of the settings are installed.
-    from workloads.pods import sources
-    from workloads.pods.files import bundles, of_script
+    from tensorplane.workloads.pods import sources
+    from tensorplane.workloads.pods.files import bundles, of_script
 
     deployed = {one["inputs"]["metadata"]["name"] for one in _resources(export) if one["type"] == _CONFIG_MAP}
     for job in _jobs(export):

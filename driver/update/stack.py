@@ -12,18 +12,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import toolchain
-from core.children import Stopped
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
-from core.step import Step
-from core.tasks import command
-from driver import claims, crash_reports
-from driver.stack_settings import StackSettings, call
-from driver.target import Target
-from driver.tools import make_pulumi_work_here
-from driver.update import (
+from tensorplane import toolchain
+from tensorplane.core.children import Stopped
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.driver import claims, crash_reports
+from tensorplane.driver.stack_settings import StackSettings, call
+from tensorplane.driver.target import Target
+from tensorplane.driver.tools import make_pulumi_work_here
+from tensorplane.driver.update import (
     data_at_risk,
     engine_events,
     locks,
@@ -33,9 +33,9 @@ from driver.update import (
     recorded_usage,
     run_effects,
 )
-from driver.update.data_at_risk import Acknowledged
-from driver.update.engine_events import STREAMED
-from driver.update.policy_pack import PassRecord, Policies
+from tensorplane.driver.update.data_at_risk import Acknowledged
+from tensorplane.driver.update.engine_events import STREAMED
+from tensorplane.driver.update.policy_pack import PassRecord, Policies
 
 _TAKE_OVER = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}
 """Lets Pulumi's Kubernetes provider write fields that belong to whoever changed them."""

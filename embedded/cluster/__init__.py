@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from core.step import Step
-from embedded.instance import Instance
+from tensorplane.core.step import Step
+from tensorplane.embedded.instance import Instance
 
 __all__ = [
     "is_running",
@@ -37,30 +37,30 @@ def start(
     `simulated_nodes` adds KWOK, and `storage` the CSI driver, from then on until the instance is removed. `nodes`: how
     many real nodes; None keeps those that it has, which is one in a new cluster. Another number restarts the cluster.
     """
-    from embedded.cluster import starting
+    from tensorplane.embedded.cluster import starting
 
     starting.start(instance, step, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
 
 
 def node_names(instance: Instance) -> list[str]:
     """Names of its real nodes, the first one's first."""
-    from embedded.cluster.node_paths import of_nodes
+    from tensorplane.embedded.cluster.node_paths import of_nodes
 
     return [paths.node.name for paths in of_nodes(instance)]
 
 
 def simulates_nodes(instance: Instance) -> bool:
     """Whether KWOK is part of it."""
-    from embedded.cluster import kwok
-    from embedded.cluster.node_paths import NodePaths
+    from tensorplane.embedded.cluster import kwok
+    from tensorplane.embedded.cluster.node_paths import NodePaths
 
     return kwok.is_part_of(NodePaths(instance))
 
 
 def stores_volumes(instance: Instance) -> bool:
     """Whether the CSI driver is part of it."""
-    from embedded.cluster import csi
-    from embedded.cluster.node_paths import NodePaths
+    from tensorplane.embedded.cluster import csi
+    from tensorplane.embedded.cluster.node_paths import NodePaths
 
     return csi.is_part_of(NodePaths(instance))
 
@@ -78,48 +78,48 @@ def load_images(
     With `streams`, the image of the streams' broker is one of them. `controllers`: those of `go_module.CONTROLLERS`
     whose images are wanted. `packages`: locked sets on the training image.
     """
-    from embedded.cluster import image_store
+    from tensorplane.embedded.cluster import image_store
 
     image_store.load_all(instance, step, streams=streams, controllers=controllers, packages=tuple(packages))
 
 
 def has_image(instance: Instance, name: str) -> bool:
     """Whether the running cluster has an image of this full name."""
-    from embedded.cluster import image_store
+    from tensorplane.embedded.cluster import image_store
 
     return name in image_store.names(instance)
 
 
 def load_packages(instance: Instance, step: Step, packages: tuple[str, ...]) -> None:
     """Imports the training image with a locked set of packages into the running cluster, which has the image below."""
-    from embedded.cluster import image_store
+    from tensorplane.embedded.cluster import image_store
 
     image_store.load_packages(instance, step, packages)
 
 
 def load_archive(instance: Instance, archive: Path, names: Iterable[str], step: Step, *, rename: bool = False) -> None:
     """Imports an archive with images of these full names. `rename`: the one name is not in the archive."""
-    from embedded.cluster import image_store
+    from tensorplane.embedded.cluster import image_store
 
     image_store.load_archive(instance, archive, tuple(names), step, rename=rename)
 
 
 def is_running(instance: Instance) -> bool:
     """Whether it was started and its first process lives; a crashed component may be restarting."""
-    from embedded.cluster import processes
+    from tensorplane.embedded.cluster import processes
 
     return processes.find(instance) is not None
 
 
 def stop(instance: Instance) -> None:
     """Removes every process, mount, interface, packet rule and cgroup; keeps data and images. Works after a kill -9."""
-    from embedded.cluster import stopping
+    from tensorplane.embedded.cluster import stopping
 
     stopping.stop(instance)
 
 
 def remove(instance: Instance) -> None:
     """Stops the cluster and deletes its home, data included."""
-    from embedded.cluster import stopping
+    from tensorplane.embedded.cluster import stopping
 
     stopping.remove(instance)

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.errors import UserError
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.instance import Instance
 
 # In version 2, only leaf groups can have processes, so the cluster's own are in a leaf next to the pods' groups.
 _LEAF = "system"

@@ -7,10 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import toolchain
-from core import whole_file
-from core.paths import PROJECT
-from embedded.cluster import (
+from tensorplane import toolchain
+from tensorplane.core import whole_file
+from tensorplane.core.paths import PACKAGE
+from tensorplane.embedded.cluster import (
     cgroups,
     control_plane_config,
     csi,
@@ -28,12 +28,12 @@ from embedded.cluster import (
     process_specs,
     supervisor,
 )
-from embedded.cluster.node_paths import NodePaths, of_nodes
+from tensorplane.embedded.cluster.node_paths import NodePaths, of_nodes
 
 # Code that decides how a start uses the files below: after a change to it, a running cluster is outdated.
 _CODE = (cgroups, first_process, network, pool)
 _CODE_OF_FURTHER_NODES = (node_network, node_process, node_volumes, nodes)
-_DRIVER = PROJECT / "embedded" / "csi"
+_DRIVER = PACKAGE / "embedded" / "csi"
 
 
 @dataclass(frozen=True)

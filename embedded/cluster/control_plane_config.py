@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from core import whole_file
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.core import whole_file
+from tensorplane.embedded.cluster.node_paths import NodePaths
 
 
 def encryption(path: Path) -> None:

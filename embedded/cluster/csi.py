@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster import kubeconfig
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import NODE_NAME
-from embedded.cluster.pki import Leaf
-from embedded.csi import contract
-from embedded.csi.contract import DRIVER, MIRROR
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import kubeconfig
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.nodes import NODE_NAME
+from tensorplane.embedded.cluster.pki import Leaf
+from tensorplane.embedded.csi import contract
+from tensorplane.embedded.csi.contract import DRIVER, MIRROR
+from tensorplane.embedded.instance import Instance
 
 CLASS = "tensorplane-embedded"
 """Name of the StorageClass and of the VolumeSnapshotClass."""
@@ -52,9 +52,15 @@ def driver_command(paths: NodePaths) -> tuple[Path, tuple[str, ...]]:
         *("--pool", str(paths.pool)),
     )
     if not paths.node.is_first:
-        return Path(sys.executable), ("-m", "embedded.cluster.node_volumes", *node, "--node", paths.node.name)
+        return Path(sys.executable), (
+            "-m",
+            "tensorplane.embedded.cluster.node_volumes",
+            *node,
+            "--node",
+            paths.node.name,
+        )
     arguments = (
-        *("-m", "embedded.csi"),
+        *("-m", "tensorplane.embedded.csi"),
         *node,
         *("--mirror", str(paths.mirror)),
         *("--node", NODE_NAME),

@@ -7,9 +7,9 @@ import socket
 import struct
 from typing import Any
 
-from embedded.cluster.nodes import NODE_NAME
-from embedded.instance import Instance
-from toolchain.go_module import kubernetes, required
+from tensorplane.embedded.cluster.nodes import NODE_NAME
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain.go_module import kubernetes, required
 
 IMAGE = f"tensorplane.local/coredns:{required(kubernetes().source, 'github.com/coredns/coredns')}"
 _NAME, _NAMESPACE = "coredns", "kube-system"

@@ -11,10 +11,10 @@ import os
 import sys
 from pathlib import Path
 
-from embedded.cluster import cgroups, csi, node_mounts, pool
-from embedded.cluster.host import run
-from embedded.cluster.node_paths import NodePaths
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import cgroups, csi, node_mounts, pool
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.instance import Instance
 
 # The values that the kubelet requires. They belong to the whole machine, so it sees files of ours in their place.
 _MACHINE_SETTINGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 
 def run(*argv: str, stdin: str | None = None) -> str:

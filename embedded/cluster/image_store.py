@@ -6,18 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import images
-import toolchain
-from core.errors import UserError
-from core.step import Step
-from core.tasks import command
-from embedded.cluster import processes
-from embedded.cluster.host import run
-from embedded.cluster.node_paths import NodePaths, of_nodes
-from embedded.cluster.processes import Alive
-from embedded.instance import Instance
-from images import package_layer
-from images.layer import is_used
+from tensorplane import images, toolchain
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.node_paths import NodePaths, of_nodes
+from tensorplane.embedded.cluster.processes import Alive
+from tensorplane.embedded.instance import Instance
+from tensorplane.images import package_layer
+from tensorplane.images.layer import is_used
 
 # The kubelet must never collect an image that no registry could bring back.
 _PINNED = "io.cri-containerd.pinned=pinned"

@@ -7,15 +7,15 @@ import shutil
 from collections.abc import Collection
 from typing import Any
 
-from core.errors import UserError
-from core.step import Step
-from embedded.cluster import processes, supervisor
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import MOST_NODES, Node
-from embedded.cluster.readiness import Patient, Wait
-from embedded.cluster.supervisor import Supervisor
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.embedded.cluster import processes, supervisor
+from tensorplane.embedded.cluster.image_store import ImageStore
+from tensorplane.embedded.cluster.node_config import SANDBOX_IMAGE
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.nodes import MOST_NODES, Node
+from tensorplane.embedded.cluster.readiness import Patient, Wait
+from tensorplane.embedded.cluster.supervisor import Supervisor
 
 
 def join(paths: NodePaths, of_first: Wait, api: Patient, step: Step) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from embedded.cluster import pki
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import pki
+from tensorplane.embedded.instance import Instance
 
 
 def server(instance: Instance) -> str:

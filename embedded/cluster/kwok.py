@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.node_paths import NodePaths
 
 NAME = "kwok"
 USER = "tensorplane:kwok"

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from core.errors import UserError
-from core.paths import cache
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import cache
+from tensorplane.embedded.instance import Instance
 
 _OF_ROOT = Path("/run/tensorplane/locks")
 

@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
-from embedded.cluster.host import run
-from embedded.cluster.node_paths import CNI_NOTES
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.node_paths import CNI_NOTES
+from tensorplane.embedded.instance import Instance
 
 BRIDGE = "pods0"
 UPLINK = "uplink"

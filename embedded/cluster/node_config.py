@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster import network, nodes
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster import network, nodes
+from tensorplane.embedded.cluster.node_paths import NodePaths
 
 SANDBOX_IMAGE = "tensorplane.local/pause:1"
 _POD_PIDS = 4096

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from embedded.cluster import node_paths
-from embedded.cluster.host import run
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster import node_paths
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.node_paths import NodePaths
 
 
 def mount(paths: NodePaths) -> None:

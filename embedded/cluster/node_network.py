@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from core.errors import UserError
-from embedded.cluster import network, nodes
-from embedded.cluster.host import run
-from embedded.cluster.network import BRIDGE, UPLINK
-from embedded.cluster.nodes import Node
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import network, nodes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.network import BRIDGE, UPLINK
+from tensorplane.embedded.cluster.nodes import Node
 
 _NETNS_FOLDER = Path("/run/netns")
 # Those that the first node has in its own network namespace.

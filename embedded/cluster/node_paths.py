@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded.cluster.nodes import MOST_NODES, Node
-from embedded.instance import Instance
+from tensorplane.embedded.cluster.nodes import MOST_NODES, Node
+from tensorplane.embedded.instance import Instance
 
 # Results that the network plugins' library caches for pods. The path is compiled in, and is the host's: if it were a
 # mount point, all instances would share the folder, and one that removed it would remove it for the others.

@@ -11,11 +11,11 @@ import os
 import sys
 from pathlib import Path
 
-from embedded.cluster import cgroups, node_mounts, node_network
-from embedded.cluster.host import run
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import Node
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import cgroups, node_mounts, node_network
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.nodes import Node
+from tensorplane.embedded.instance import Instance
 
 _INSIDE = "inside"
 _STAND_INS = Path("/run/sysctl")
@@ -33,7 +33,7 @@ def main(name: str, number: str, side: str = "") -> None:
     _become(
         *("nsenter", f"--net={node_network.path(paths.node)}"),
         *("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc"),
-        *(sys.executable, "-m", "embedded.cluster.node_process", name, number, _INSIDE),
+        *(sys.executable, "-m", "tensorplane.embedded.cluster.node_process", name, number, _INSIDE),
     )
 
 

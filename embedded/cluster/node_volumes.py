@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from embedded.csi import refusal, serve, storage
-from embedded.csi.path_locks import PathLocks
-from embedded.csi.store import Store
+from tensorplane.embedded.csi import refusal, serve, storage
+from tensorplane.embedded.csi.path_locks import PathLocks
+from tensorplane.embedded.csi.store import Store
 
 _NO_LOCK = -1
 _GRACE_SECONDS = 5.0

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from embedded.instance import Instance
+from tensorplane.embedded.instance import Instance
 
 NODE_NAME = "tensorplane"
 """Name of the first node. The second is `tensorplane-2`."""

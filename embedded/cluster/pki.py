@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from core import whole_file
-from embedded.cluster.nodes import Node
-from embedded.instance import Instance
+from tensorplane.core import whole_file
+from tensorplane.embedded.cluster.nodes import Node
+from tensorplane.embedded.instance import Instance
 
 _AUTHORITY_DAYS = 3650
 _LEAF_DAYS = 365

@@ -6,10 +6,10 @@ import shutil
 import time
 from pathlib import Path
 
-from core.errors import UserError
-from embedded.cluster.host import run
-from embedded.cluster.node_paths import NodePaths
-from embedded.csi import mounts, pool
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.csi import mounts, pool
 
 _GIB = 1 << 30
 _SHARE = 0.9

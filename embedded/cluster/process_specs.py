@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from embedded.cluster import csi, kwok
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import NODE_NAME, Node
+from tensorplane.embedded.cluster import csi, kwok
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.nodes import NODE_NAME, Node
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _csi_driver(paths: NodePaths) -> ProcessSpec:
 
 
 def _further_node(node: Node) -> ProcessSpec:
-    arguments = ("-m", "embedded.cluster.node_process", node.instance.name, str(node.number))
+    arguments = ("-m", "tensorplane.embedded.cluster.node_process", node.instance.name, str(node.number))
     # KILL, as if the machine had lost its power: the kernel ends its first process with this one, and with that all
     # processes of its PID namespace.
     return ProcessSpec(node.process_name, 1, arguments, memory_mib=64, program=Path(sys.executable), stop_signal="KILL")

@@ -12,12 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UserError
-from core.paths import PROJECT
-from embedded.cluster import cgroups, network, node_paths
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import Node
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PACKAGE
+from tensorplane.embedded.cluster import cgroups, network, node_paths
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.nodes import Node
+from tensorplane.embedded.instance import Instance
 
 # The variables that the processes inside inherit; none is secret.
 _INHERITED_VARIABLES = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
@@ -73,10 +73,10 @@ def launch(instance: Instance, fingerprint: str) -> None:
     """Starts the first process in new namespaces. It outlives this process; `stop` ends it."""
     paths = NodePaths(instance)
     environment = {key: os.environ[key] for key in _INHERITED_VARIABLES if key in os.environ}
-    environment |= {"PATH": node_paths.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
+    environment |= {"PATH": node_paths.SYSTEM_PATH, "PYTHONPATH": str(PACKAGE.parent)}
     # Mounts and unmounts of the host propagate to the cluster, so that it keeps no disk busy; its own do not.
     unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
-    first = (sys.executable, "-m", "embedded.cluster.first_process", instance.name, fingerprint)
+    first = (sys.executable, "-m", "tensorplane.embedded.cluster.first_process", instance.name, fingerprint)
     with (paths.logs / "first-process.log").open("wb") as log:
         # `setsid --fork` gives it another parent at once, so that this process need not wait for it.
         subprocess.run(
@@ -85,7 +85,7 @@ def launch(instance: Instance, fingerprint: str) -> None:
             stdout=log,
             stderr=log,
             env=environment,
-            cwd=PROJECT,
+            cwd=PACKAGE,
             check=True,
         )
 

@@ -11,12 +11,12 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.errors import ApiError, UserError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from embedded.cluster import kubeconfig, supervisor
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.supervisor import Supervisor
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.embedded.cluster import kubeconfig, supervisor
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.supervisor import Supervisor
 
 _TIMEOUT_SECONDS = 120.0
 """Seconds to wait for each part. On two idle processors all of them take 7 together."""

@@ -9,12 +9,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import toolchain
-from core.errors import UserError
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from embedded.cluster import (
+from tensorplane import toolchain
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.embedded.cluster import (
     cgroups,
     configuration,
     csi,
@@ -27,16 +27,16 @@ from embedded.cluster import (
     stopping,
     supervisor,
 )
-from embedded.cluster.configuration import Configuration
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.lock import only_one
-from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.cluster.node_paths import NodePaths, of_nodes
-from embedded.cluster.nodes import Node
-from embedded.cluster.processes import Alive
-from embedded.cluster.readiness import Patient, Wait, api_is_ready
-from embedded.cluster.supervisor import Supervisor
-from embedded.instance import Instance
+from tensorplane.embedded.cluster.configuration import Configuration
+from tensorplane.embedded.cluster.image_store import ImageStore
+from tensorplane.embedded.cluster.lock import only_one
+from tensorplane.embedded.cluster.node_config import SANDBOX_IMAGE
+from tensorplane.embedded.cluster.node_paths import NodePaths, of_nodes
+from tensorplane.embedded.cluster.nodes import Node
+from tensorplane.embedded.cluster.processes import Alive
+from tensorplane.embedded.cluster.readiness import Patient, Wait, api_is_ready
+from tensorplane.embedded.cluster.supervisor import Supervisor
+from tensorplane.embedded.instance import Instance
 
 _FREE_GIB = 2.0
 """Below 1 GiB the kubelet evicts pods, and a starting cluster writes some files."""

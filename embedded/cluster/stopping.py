@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from core.errors import UserError
-from embedded.cluster import cgroups, network, pool, processes
-from embedded.cluster.host import run
-from embedded.cluster.lock import only_one
-from embedded.cluster.node_paths import NodePaths
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import cgroups, network, pool, processes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.lock import only_one
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.instance import Instance
 
 
 def stop(instance: Instance) -> None:

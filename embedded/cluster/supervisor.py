@@ -12,9 +12,9 @@ from typing import Any
 
 from supervisor.xmlrpc import SupervisorTransport
 
-from core.errors import UserError
-from embedded.cluster.node_paths import SYSTEM_PATH, NodePaths
-from embedded.cluster.process_specs import ProcessSpec
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster.node_paths import SYSTEM_PATH, NodePaths
+from tensorplane.embedded.cluster.process_specs import ProcessSpec
 
 # How the processes' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')

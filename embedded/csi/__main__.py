@@ -15,15 +15,15 @@ from pathlib import Path
 
 import grpc
 
-from embedded.csi import metrics, serve
-from embedded.csi.api import Api
-from embedded.csi.failover import Failover
-from embedded.csi.growth import Guard
-from embedded.csi.intended import Intended
-from embedded.csi.lag import Lag, lags
-from embedded.csi.mirror import Schedule
-from embedded.csi.published import Published
-from embedded.csi.store import Store
+from tensorplane.embedded.csi import metrics, serve
+from tensorplane.embedded.csi.api import Api
+from tensorplane.embedded.csi.failover import Failover
+from tensorplane.embedded.csi.growth import Guard
+from tensorplane.embedded.csi.intended import Intended
+from tensorplane.embedded.csi.lag import Lag, lags
+from tensorplane.embedded.csi.mirror import Schedule
+from tensorplane.embedded.csi.published import Published
+from tensorplane.embedded.csi.store import Store
 
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0

@@ -10,7 +10,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from embedded.csi import mounts, refusal
+from tensorplane.embedded.csi import mounts, refusal
 
 RESERVE = 1 << 30
 MIB = 1 << 20

@@ -9,13 +9,13 @@ from typing import TypeVar
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.wrappers_pb2 import Int64Value
 
-from embedded.csi import refusal, requested, sizes
-from embedded.csi.contract import MIRROR, MIRROR_OF
-from embedded.csi.failover import Failover
-from embedded.csi.generated import csi_pb2
-from embedded.csi.records import Snapshot, Source, Volume
-from embedded.csi.requested import required
-from embedded.csi.store import Store, VolumeRecord
+from tensorplane.embedded.csi import refusal, requested, sizes
+from tensorplane.embedded.csi.contract import MIRROR, MIRROR_OF
+from tensorplane.embedded.csi.failover import Failover
+from tensorplane.embedded.csi.generated import csi_pb2
+from tensorplane.embedded.csi.records import Snapshot, Source, Volume
+from tensorplane.embedded.csi.requested import required
+from tensorplane.embedded.csi.store import Store, VolumeRecord
 
 _Record = TypeVar("_Record", Volume, Snapshot)
 _TOKEN = re.compile(r"(\d+)\.([a-z0-9-]+)")

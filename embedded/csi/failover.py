@@ -6,11 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from embedded.csi import capacity, refusal
-from embedded.csi.records import Snapshot, Source, Volume, identifier
-from embedded.csi.sizes import SizeRange
-from embedded.csi.store import Origin, Store, VolumeRecord
-from embedded.csi.transfer import transfer
+from tensorplane.embedded.csi import capacity, refusal
+from tensorplane.embedded.csi.records import Snapshot, Source, Volume, identifier
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.store import Origin, Store, VolumeRecord
+from tensorplane.embedded.csi.transfer import transfer
 
 _BROUGHT = ".brought-"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from embedded.csi import capacity, refusal, watching
-from embedded.csi.records import Volume
-from embedded.csi.store import Store
+from tensorplane.embedded.csi import capacity, refusal, watching
+from tensorplane.embedded.csi.records import Volume
+from tensorplane.embedded.csi.store import Store
 
 _RESUME_BYTES = capacity.RESERVE // 4
 """How much more than the reserve must be free before volumes can grow again, to avoid flapping."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from google.protobuf.wrappers_pb2 import BoolValue
 
-from embedded.csi.contract import DRIVER
-from embedded.csi.generated import csi_pb2, registration_pb2
-from embedded.csi.store import Store
+from tensorplane.embedded.csi.contract import DRIVER
+from tensorplane.embedded.csi.generated import csi_pb2, registration_pb2
+from tensorplane.embedded.csi.store import Store
 
 VERSION = "1.0.0"
 

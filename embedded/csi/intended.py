@@ -10,10 +10,10 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from embedded.csi import refusal, watching
-from embedded.csi.api import Api
-from embedded.csi.contract import DRIVER, MIRROR
-from embedded.csi.store import Store, VolumeRecord
+from tensorplane.embedded.csi import refusal, watching
+from tensorplane.embedded.csi.api import Api
+from tensorplane.embedded.csi.contract import DRIVER, MIRROR
+from tensorplane.embedded.csi.store import Store, VolumeRecord
 
 _LOOK_SECONDS = 20.0
 

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from embedded.csi.records import Snapshot, Volume
-from embedded.csi.store import Store
+from tensorplane.embedded.csi.records import Snapshot, Volume
+from tensorplane.embedded.csi.store import Store
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from embedded.csi.lag import Lag
+from tensorplane.embedded.csi.lag import Lag
 
 _NANOSECONDS = 1_000_000_000
 _SERIES: tuple[tuple[str, str, Callable[[Lag], float | None]], ...] = (

@@ -11,11 +11,11 @@ import time
 import traceback
 from collections.abc import Callable
 
-from embedded.csi import capacity, records, watching
-from embedded.csi.lag import Lag, lags
-from embedded.csi.records import Snapshot, Volume, identifier
-from embedded.csi.store import Store
-from embedded.csi.transfer import transfer
+from tensorplane.embedded.csi import capacity, records, watching
+from tensorplane.embedded.csi.lag import Lag, lags
+from tensorplane.embedded.csi.records import Snapshot, Volume, identifier
+from tensorplane.embedded.csi.store import Store
+from tensorplane.embedded.csi.transfer import transfer
 
 _HELD = ".mirror-"
 _LOOK_SECONDS = 1.0

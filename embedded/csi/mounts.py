@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded.cluster.host import run
+from tensorplane.embedded.cluster.host import run
 
 _TABLE = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(r"\\(\d{3})")

@@ -6,10 +6,10 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from embedded.csi import mounts, refusal, requested
-from embedded.csi.generated import csi_pb2
-from embedded.csi.requested import required
-from embedded.csi.store import Store
+from tensorplane.embedded.csi import mounts, refusal, requested
+from tensorplane.embedded.csi.generated import csi_pb2
+from tensorplane.embedded.csi.requested import required
+from tensorplane.embedded.csi.store import Store
 
 _Rpc = csi_pb2.NodeServiceCapability.RPC
 # No staging: a bind mount per pod suffices, and saves the kubelet a call.

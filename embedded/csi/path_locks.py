@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from embedded.csi import refusal
+from tensorplane.embedded.csi import refusal
 
 
 class PathLocks:

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from shutil import which
 
-from core.errors import UserError
-from embedded.cluster.host import run
-from embedded.csi import btrfs, mounts
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.csi import btrfs, mounts
 
 _GIB = 1 << 30
 # Trimmed blocks become holes of the file; access times would change every snapshot. Without flushoncommit, a snapshot

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import time
 
-from embedded.csi import watching
-from embedded.csi.api import Annotations, Api
-from embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, DRIVER, EVERY_ANNOTATION, MIRROR_ANNOTATION
-from embedded.csi.lag import Lag
+from tensorplane.embedded.csi import watching
+from tensorplane.embedded.csi.api import Annotations, Api
+from tensorplane.embedded.csi.contract import (
+    AT_ANNOTATION,
+    BYTES_ANNOTATION,
+    DRIVER,
+    EVERY_ANNOTATION,
+    MIRROR_ANNOTATION,
+)
+from tensorplane.embedded.csi.lag import Lag
 
 _AGAIN_SECONDS = 2.0
 _RARELY_SECONDS = 60.0

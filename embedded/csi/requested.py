@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from embedded.csi import refusal
-from embedded.csi.contract import MIRROR, MIRROR_OF
-from embedded.csi.generated import csi_pb2
-from embedded.csi.records import Source
-from embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi import refusal
+from tensorplane.embedded.csi.contract import MIRROR, MIRROR_OF
+from tensorplane.embedded.csi.generated import csi_pb2
+from tensorplane.embedded.csi.records import Source
+from tensorplane.embedded.csi.sizes import SizeRange
 
 _Mode = csi_pb2.VolumeCapability.AccessMode
 _READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)

@@ -12,13 +12,13 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from embedded.csi.controller import Controller
-from embedded.csi.failover import Failover
-from embedded.csi.generated import csi_pb2, registration_pb2
-from embedded.csi.identity import Identity, Registration
-from embedded.csi.node import Node
-from embedded.csi.refusal import Refusal
-from embedded.csi.store import Store
+from tensorplane.embedded.csi.controller import Controller
+from tensorplane.embedded.csi.failover import Failover
+from tensorplane.embedded.csi.generated import csi_pb2, registration_pb2
+from tensorplane.embedded.csi.identity import Identity, Registration
+from tensorplane.embedded.csi.node import Node
+from tensorplane.embedded.csi.refusal import Refusal
+from tensorplane.embedded.csi.store import Store
 
 _THREADS = 8
 _FULL = (errno.ENOSPC, errno.EDQUOT)

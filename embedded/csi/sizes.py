@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from embedded.csi import refusal
+from tensorplane.embedded.csi import refusal
 
 MINIMUM = 1 << 20
 DEFAULT = 1 << 30

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from embedded.csi import btrfs, mounts, records
-from embedded.csi.records import Snapshot, Volume
+from tensorplane.embedded.csi import btrfs, mounts, records
+from tensorplane.embedded.csi.records import Snapshot, Volume
 
 _NEW, _GONE = ".new-", ".gone-"
 _OPEN_TO_PODS = 0o777  # pods run as different users; Kubernetes decides who may mount a volume at all

@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from embedded.csi import capacity, mounts, records, refusal, storage
-from embedded.csi.path_locks import PathLocks
-from embedded.csi.records import Snapshot, Source, Volume, identifier, is_identifier
-from embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi import capacity, mounts, records, refusal, storage
+from tensorplane.embedded.csi.path_locks import PathLocks
+from tensorplane.embedded.csi.records import Snapshot, Source, Volume, identifier, is_identifier
+from tensorplane.embedded.csi.sizes import SizeRange
 
 _Record = TypeVar("_Record", Volume, Snapshot)
 

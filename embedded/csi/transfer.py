@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from embedded.csi.storage import Btrfs
-from embedded.csi.store import Store
+from tensorplane.embedded.csi.storage import Btrfs
+from tensorplane.embedded.csi.store import Store
 
 _Command = list[str | Path]
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models import package
-from plugins.cloud_models.shape import Limits, Shape
+from tensorplane.plugins.cloud_models import package
+from tensorplane.plugins.cloud_models.shape import Limits, Shape
 
 PACKAGE = "botocore"
 _GROWING = frozenset({"InstanceType"})

@@ -10,11 +10,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from plugins.cloud_models import package
-from plugins.cloud_models.pairs import Pair
-from plugins.cloud_models.shape import Limits, Parameters
-from plugins.kubernetes.values import Secret, Unknown
-from plugins.preview import properties
+from tensorplane.plugins.cloud_models import package
+from tensorplane.plugins.cloud_models.pairs import Pair
+from tensorplane.plugins.cloud_models.shape import Limits, Parameters
+from tensorplane.plugins.kubernetes.values import Secret, Unknown
+from tensorplane.plugins.preview import properties
 
 PREFIX = "azure-mgmt-"
 

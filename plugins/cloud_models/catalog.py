@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from plugins.cloud_models import aws, google, names, package
-from plugins.cloud_models.pairs import Pairing
-from plugins.cloud_models.shape import Parameters, Shape
+from tensorplane.plugins.cloud_models import aws, google, names, package
+from tensorplane.plugins.cloud_models.pairs import Pairing
+from tensorplane.plugins.cloud_models.shape import Parameters, Shape
 
 Address = Callable[[str, str, Mapping[str, str]], str]
 

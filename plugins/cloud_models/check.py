@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models import azure, catalog, limit_check
-from plugins.cloud_models.coverage import Coverage
-from plugins.cloud_models.limit_check import Model
-from plugins.cloud_models.pairs import Pair
-from plugins.cloud_models.shape import Limits
-from plugins.preview.check import InputProblem
+from tensorplane.plugins.cloud_models import azure, catalog, limit_check
+from tensorplane.plugins.cloud_models.coverage import Coverage
+from tensorplane.plugins.cloud_models.limit_check import Model
+from tensorplane.plugins.cloud_models.pairs import Pair
+from tensorplane.plugins.cloud_models.shape import Limits
+from tensorplane.plugins.preview.check import InputProblem
 
 _AZURE = "azure-native"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models.pairs import Pair
+from tensorplane.plugins.cloud_models.pairs import Pair
 
 _MESSAGE_PREFIX = "tensorplane-values "
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models import package
-from plugins.cloud_models.shape import Limits, Shape
+from tensorplane.plugins.cloud_models import package
+from tensorplane.plugins.cloud_models.shape import Limits, Shape
 
 PACKAGE = "google-api-python-client"
 _WHOLE: Mapping[str, tuple[float, float | None]] = {

@@ -6,8 +6,8 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models.shape import Limits
-from stack_file.nearest import nearest
+from tensorplane.plugins.cloud_models.shape import Limits
+from tensorplane.stack_file.nearest import nearest
 
 _MOST_LISTED = 12
 _PATTERN_LENGTH = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from plugins.cloud_models.shape import Shape
+from tensorplane.plugins.cloud_models.shape import Shape
 
 _REFERENCE = re.compile(r"(?:Arn|Id)(s?)$")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plugins.cloud_models import names
-from plugins.cloud_models.shape import Shape
-from plugins.kubernetes import paths
-from plugins.kubernetes.values import Secret, Unknown
+from tensorplane.plugins.cloud_models import names
+from tensorplane.plugins.cloud_models.shape import Shape
+from tensorplane.plugins.kubernetes import paths
+from tensorplane.plugins.kubernetes.values import Secret, Unknown
 
 
 @dataclass(frozen=True)

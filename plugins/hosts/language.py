@@ -16,11 +16,11 @@ import grpc
 from google.protobuf import empty_pb2, json_format
 from pulumi.runtime.proto import LanguageRuntimeServicer, language_pb2, plugin_pb2
 
-from core.errors import UserError
-from plugins.hosts.child import Child, Children
-from plugins.hosts.inside.program import EXIT_ERROR_SHOWN
-from plugins.hosts.virtualenv import Interpreter, installation, interpreter
-from toolchain import pulumi_plugins
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.hosts.child import Child, Children
+from tensorplane.plugins.hosts.inside.program import EXIT_ERROR_SHOWN
+from tensorplane.plugins.hosts.virtualenv import Interpreter, installation, interpreter
+from tensorplane.toolchain import pulumi_plugins
 
 VERSION = "0.1.0"
 _PROGRAM = Path(__file__).parent / "inside" / "program.py"

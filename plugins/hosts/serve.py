@@ -9,7 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from plugins import engine_protocol
+from tensorplane.plugins import engine_protocol
 
 _MESSAGE_LIMIT = 400 << 20  # as Pulumi's own hosts
 _PARENT_CHECK_SECONDS = 0.5
@@ -21,7 +21,7 @@ def main() -> int:
     import grpc
     from pulumi.runtime.proto import language_pb2_grpc
 
-    from plugins.hosts.language import VERSION, LanguageHost
+    from tensorplane.plugins.hosts.language import VERSION, LanguageHost
 
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     if "--version" in sys.argv[1:]:

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from core import whole_file
-from toolchain import pulumi_plugins
-from toolchain.pulumi_environment import pulumi_environment
+from tensorplane.core import whole_file
+from tensorplane.toolchain import pulumi_plugins
+from tensorplane.toolchain.pulumi_environment import pulumi_environment
 
 _BEGIN = "# >>> tensorplane: where `pulumi` keeps this project's state >>>"
 _END = "# <<< tensorplane <<<"

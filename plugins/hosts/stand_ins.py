@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolchain import launchers, pulumi_plugins
+from tensorplane.toolchain import launchers, pulumi_plugins
 
-_MODULE = "plugins.preview"
+_MODULE = "tensorplane.plugins.preview"
 
 
 @dataclass(frozen=True)

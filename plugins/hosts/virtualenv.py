@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 _INVENTORY = """
 import json, pathlib, sys

@@ -9,8 +9,8 @@ import threading
 from concurrent import futures
 from types import FrameType
 
-from plugins import engine_protocol
-from plugins.kubernetes import official
+from tensorplane.plugins import engine_protocol
+from tensorplane.plugins.kubernetes import official
 
 # Each awaited object occupies a thread, and `Cancel` must find a free one.
 _THREADS = 512
@@ -43,7 +43,7 @@ def _serve(addresses: list[str], ended: threading.Event, engine: int) -> None:
     import grpc
     from pulumi.runtime.proto import provider_pb2_grpc
 
-    from plugins.kubernetes.servicer import Servicer
+    from tensorplane.plugins.kubernetes.servicer import Servicer
 
     servicer = Servicer(addresses[0] if addresses else None)
     options = [(f"grpc.max_{way}_message_length", _MAX_MESSAGE) for way in ("send", "receive")]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from plugins.kubernetes.await_jsonpath import PREFIX, JsonPath
-from plugins.kubernetes.await_result import CheckResult, Object, Related, dig, full_name
+from tensorplane.plugins.kubernetes.await_jsonpath import PREFIX, JsonPath
+from tensorplane.plugins.kubernetes.await_result import CheckResult, Object, Related, dig, full_name
 
 SKIP_AWAIT = "pulumi.com/skipAwait"
 WAIT_FOR = "pulumi.com/waitFor"

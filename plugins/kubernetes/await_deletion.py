@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_result import Object, dig, explain, full_name, is_true
+from tensorplane.plugins.kubernetes.await_result import Object, dig, explain, full_name, is_true
 
 
 def status(obj: Object) -> str:

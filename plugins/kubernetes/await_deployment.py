@@ -5,7 +5,7 @@ Follows the conditions that pulumi-kubernetes documents on `apps/v1:Deployment`.
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_result import (
+from tensorplane.plugins.kubernetes.await_result import (
     PODS,
     Awaiter,
     CheckResult,

@@ -6,10 +6,10 @@ import queue
 import threading
 from types import TracebackType
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes.await_result import Object, dig
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.await_result import Object, dig
 
 _RETRY_SECONDS = 1.0
 _RECHECK_SECONDS = 5.0  # a deletion between two lists has no event

@@ -6,7 +6,7 @@ Job is awaited until the timeout, whose reason names the suspension.
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_result import (
+from tensorplane.plugins.kubernetes.await_result import (
     PODS,
     Awaiter,
     CheckResult,

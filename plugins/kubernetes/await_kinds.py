@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from core.gvk import GVK
-from plugins.kubernetes import (
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import (
     await_deployment,
     await_generic,
     await_job,
@@ -14,8 +14,8 @@ from plugins.kubernetes import (
     await_replicas,
     await_storage,
 )
-from plugins.kubernetes.await_annotations import WAIT_FOR, annotation, skips_await, wait_for
-from plugins.kubernetes.await_result import Awaiter, Object
+from tensorplane.plugins.kubernetes.await_annotations import WAIT_FOR, annotation, skips_await, wait_for
+from tensorplane.plugins.kubernetes.await_result import Awaiter, Object
 
 # By group and kind, since the versions of a kind have the same meaning.
 _BUILT_IN = {

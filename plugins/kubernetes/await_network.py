@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from plugins.kubernetes.await_result import Awaiter, CheckResult, Lookup, Object, Related, dig, full_name
+from tensorplane.plugins.kubernetes.await_result import Awaiter, CheckResult, Lookup, Object, Related, dig, full_name
 
 SETTLE_SECONDS = 10.0
 """How long endpoints must stay as they are, "for any stragglers"."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plugins.kubernetes.await_result import Awaiter, CheckResult, Object, Related, condition, dig, full_name, is_true
+from tensorplane.plugins.kubernetes.await_result import (
+    Awaiter,
+    CheckResult,
+    Object,
+    Related,
+    condition,
+    dig,
+    full_name,
+    is_true,
+)
 
 _STEPS = {"PodScheduled": "scheduled", "Initialized": "initialized", "Ready": "ready"}
 

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 
-from core.errors import ApiError
-from core.kube_objects import Objects
-from plugins.kubernetes import await_deletion, await_kinds, await_pod, await_reasons, await_related
-from plugins.kubernetes.await_annotations import timeout_seconds
-from plugins.kubernetes.await_feed import Feed, GoneError
-from plugins.kubernetes.await_result import Awaiter, CheckResult, Object, Related, dig, full_name, is_owned
+from tensorplane.core.errors import ApiError
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import await_deletion, await_kinds, await_pod, await_reasons, await_related
+from tensorplane.plugins.kubernetes.await_annotations import timeout_seconds
+from tensorplane.plugins.kubernetes.await_feed import Feed, GoneError
+from tensorplane.plugins.kubernetes.await_result import Awaiter, CheckResult, Object, Related, dig, full_name, is_owned
 
 __all__ = ["AwaitError", "check_annotations", "unready_reasons", "wait_deleted", "wait_ready"]
 

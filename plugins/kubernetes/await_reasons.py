@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from plugins.kubernetes.await_result import Object, dig
+from tensorplane.plugins.kubernetes.await_result import Object, dig
 
 MOST_REASONS = 8
 MOST_CHARACTERS = 400

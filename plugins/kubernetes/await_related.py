@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes.await_result import Awaiter, Lookup, Object, Related, dig, is_owned
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.await_result import Awaiter, Lookup, Object, Related, dig, is_owned
 
 _EVENT = GVK("", "v1", "Event")
 

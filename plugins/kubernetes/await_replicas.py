@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_result import (
+from tensorplane.plugins.kubernetes.await_result import (
     PODS,
     Awaiter,
     CheckResult,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_result import Awaiter, CheckResult, Lookup, Object, Related, dig, full_name
+from tensorplane.plugins.kubernetes.await_result import Awaiter, CheckResult, Lookup, Object, Related, dig, full_name
 
 
 def check_claim(claim: Object, related: Related) -> CheckResult:

@@ -7,12 +7,12 @@ from typing import Any
 
 from pulumi.runtime.proto import provider_pb2
 
-from core.errors import UserError
-from core.gvk import GVK
-from plugins.kubernetes import await_ready, checkpoint, kinds, naming, object_annotations
-from plugins.kubernetes.normalize import normalize
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import Properties, has_unknown
+from tensorplane.core.errors import UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import await_ready, checkpoint, kinds, naming, object_annotations
+from tensorplane.plugins.kubernetes.normalize import normalize
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import Properties, has_unknown
 
 Autonaming = provider_pb2.CheckRequest.AutonamingOptions | None
 Object = dict[str, Any]

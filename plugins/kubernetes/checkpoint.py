@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugins.kubernetes import naming, object_annotations, secrecy
-from plugins.kubernetes.values import Properties, plain
+from tensorplane.plugins.kubernetes import naming, object_annotations, secrecy
+from tensorplane.plugins.kubernetes.values import Properties, plain
 
 Object = dict[str, Any]
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from core.errors import ApiError, UserError
-from core.gvk import GVK
-from plugins.kubernetes import await_ready, checkpoint, explain, field_managers, kinds, naming, object_annotations
-from plugins.kubernetes.init_failed import InitFailedError
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import Properties, has_unknown
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import (
+    await_ready,
+    checkpoint,
+    explain,
+    field_managers,
+    kinds,
+    naming,
+    object_annotations,
+)
+from tensorplane.plugins.kubernetes.init_failed import InitFailedError
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import Properties, has_unknown
 
 Object = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import UserError
-from core.gvk import GVK
-from plugins.kubernetes import (
+from tensorplane.core.errors import UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import (
     await_ready,
     checkpoint,
     difference,
@@ -18,9 +18,9 @@ from plugins.kubernetes import (
     paths,
     zeroes,
 )
-from plugins.kubernetes.normalize import normalize, prune
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import Properties
+from tensorplane.plugins.kubernetes.normalize import normalize, prune
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import Properties
 
 Object = dict[str, Any]
 

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from itertools import zip_longest
 from typing import Any, Literal
 
-from plugins.kubernetes.paths import Path
-from plugins.kubernetes.values import Unknown
+from tensorplane.plugins.kubernetes.paths import Path
+from tensorplane.plugins.kubernetes.values import Unknown
 
 Kind = Literal["ADD", "DELETE", "UPDATE"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from core.errors import ApiError, UserError
-from plugins.kubernetes import secrecy
-from plugins.kubernetes.values import secret_texts
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.plugins.kubernetes import secrecy
+from tensorplane.plugins.kubernetes.values import secret_texts
 
 _UNKNOWN_FIELD = re.compile(r'(?:unknown|duplicate) field "[^"]*"')
 _UNDECLARED = re.compile(r"(?:\.[^\s:]+): field not declared in schema")

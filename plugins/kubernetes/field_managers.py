@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from core.gvk import GVK
-from core.kube import JSON_PATCH
-from core.kube_objects import Objects
-from plugins.kubernetes import paths
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import JSON_PATCH
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import paths
 
 Object = dict[str, Any]
 Fields = dict[str, Any]

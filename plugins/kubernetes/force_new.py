@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from core.gvk import GVK
-from plugins.kubernetes.settings import Settings
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes.settings import Settings
 
 Path = tuple[str | int, ...]
 

@@ -15,8 +15,8 @@ from urllib.parse import urlparse
 
 import yaml
 
-from plugins.kubernetes.helm_process import Helm, HelmError, private_file
-from stack_file import dumping
+from tensorplane.plugins.kubernetes.helm_process import Helm, HelmError, private_file
+from tensorplane.stack_file import dumping
 
 _OCI = "oci://"
 _REPOSITORY = "tensorplane"  # name of a repository that exists only for one run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from plugins.kubernetes.helm_inputs import DEFAULT_TIMEOUT_SECONDS
+from tensorplane.plugins.kubernetes.helm_inputs import DEFAULT_TIMEOUT_SECONDS
 
 _COMMON = {
     "atomic": "--atomic",

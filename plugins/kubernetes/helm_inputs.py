@@ -14,9 +14,9 @@ from typing import Any
 import urllib3
 import yaml
 
-from core.errors import UserError
-from plugins.kubernetes import naming, secrecy
-from plugins.kubernetes.values import UNKNOWN, Properties, Secret, Unknown, has_secret, plain
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes import naming, secrecy
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties, Secret, Unknown, has_secret, plain
 
 DEFAULT_TIMEOUT_SECONDS = 300
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from plugins.kubernetes.helm_process import Helm, HelmError
+from tensorplane.plugins.kubernetes.helm_process import Helm, HelmError
 
 _OWNER_LABEL = "tensorplane.dev/resource"
 _NOT_FOUND = "release: not found"

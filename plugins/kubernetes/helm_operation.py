@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.errors import UserError
-from core.kube_objects import Objects
-from plugins.kubernetes import helm_chart, helm_flags, helm_live, helm_reasons, secrecy
-from plugins.kubernetes.helm_live import Live, find
-from plugins.kubernetes.helm_process import CancelledError, Helm, HelmError
-from plugins.kubernetes.values import Properties, secret_texts
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import helm_chart, helm_flags, helm_live, helm_reasons, secrecy
+from tensorplane.plugins.kubernetes.helm_live import Live, find
+from tensorplane.plugins.kubernetes.helm_process import CancelledError, Helm, HelmError
+from tensorplane.plugins.kubernetes.values import Properties, secret_texts
 
 __all__ = ["IncompleteError", "Operation", "find", "safe"]
 

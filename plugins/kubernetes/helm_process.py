@@ -12,8 +12,8 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from core.errors import UserError
-from stack_file import dumping
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file import dumping
 
 _TICK_SECONDS = 0.2
 # How long helm may take to mark the release as failed after a cancellation before it is killed.
@@ -127,7 +127,7 @@ class Helm:
 
 def program() -> str:
     """The helm of the toolchain, else the one on PATH."""
-    import toolchain  # imported only here: on an existing cluster there may be no toolchain
+    from tensorplane import toolchain  # imported only here: on an existing cluster there may be no toolchain
 
     with contextlib.suppress(UserError):
         return str(toolchain.tools().path("helm"))

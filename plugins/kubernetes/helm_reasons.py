@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes import await_reasons
-from plugins.kubernetes.await_ready import unready_reasons
-from plugins.kubernetes.helm_live import Live, objects
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import await_reasons
+from tensorplane.plugins.kubernetes.await_ready import unready_reasons
+from tensorplane.plugins.kubernetes.helm_live import Live, objects
 
 _TELLING = {"Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"}
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from core.errors import UserError
-from plugins.kubernetes import difference, helm_chart, helm_inputs, helm_operation, helm_process, paths, secrecy
-from plugins.kubernetes.checkpoint import INPUTS
-from plugins.kubernetes.helm_live import Live
-from plugins.kubernetes.helm_operation import Operation
-from plugins.kubernetes.helm_process import Helm, HelmError
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import UNKNOWN, Properties, Secret, has_unknown, plain
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes import (
+    difference,
+    helm_chart,
+    helm_inputs,
+    helm_operation,
+    helm_process,
+    paths,
+    secrecy,
+)
+from tensorplane.plugins.kubernetes.checkpoint import INPUTS
+from tensorplane.plugins.kubernetes.helm_live import Live
+from tensorplane.plugins.kubernetes.helm_operation import Operation
+from tensorplane.plugins.kubernetes.helm_process import Helm, HelmError
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties, Secret, has_unknown, plain
 
 # Outputs that are never inputs.
 _COMPUTED = ("status", "resourceNames")

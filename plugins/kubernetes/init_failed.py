@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_ready import AwaitError
-from plugins.kubernetes.values import Properties
+from tensorplane.plugins.kubernetes.await_ready import AwaitError
+from tensorplane.plugins.kubernetes.values import Properties
 
 
 class InitFailedError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.gvk import GVK
+from tensorplane.core.gvk import GVK
 
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 

@@ -11,11 +11,11 @@ from typing import Any
 import urllib3
 import yaml
 
-from core.errors import UserError
-from core.kubeconfig import client_of_content
 from kubernetes.client.api_client import ApiClient
 from kubernetes.config.config_exception import ConfigException
-from plugins.kubernetes.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.core.kubeconfig import client_of_content
+from tensorplane.plugins.kubernetes.settings import Settings
 
 Kubeconfig = dict[str, Any]
 

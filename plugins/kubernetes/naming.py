@@ -8,9 +8,9 @@ from typing import Any
 
 from pulumi.runtime.proto import provider_pb2
 
-from core.errors import UserError
-from plugins.kubernetes import object_annotations
-from plugins.kubernetes.values import Unknown
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes import object_annotations
+from tensorplane.plugins.kubernetes.values import Unknown
 
 Object = dict[str, Any]
 

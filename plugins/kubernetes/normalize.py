@@ -6,8 +6,8 @@ import base64
 import binascii
 from typing import Any
 
-from plugins.kubernetes import kinds
-from plugins.kubernetes.values import has_unknown
+from tensorplane.plugins.kubernetes import kinds
+from tensorplane.plugins.kubernetes.values import has_unknown
 
 Object = dict[str, Any]
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from core.errors import UserError
-from plugins.kubernetes import kinds, kubeconfig
-from plugins.kubernetes.values import Properties, Unknown, plain
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes import kinds, kubeconfig
+from tensorplane.plugins.kubernetes.values import Properties, Unknown, plain
 
 _CONNECTION = ("kubeconfig", "context", "cluster")
 _IDENTIFIER = "clusterIdentifier"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors import ApiError, UserError
-from core.gvk import GVK
-from plugins.kubernetes import await_ready, checkpoint, explain, kinds, naming, zeroes
-from plugins.kubernetes.init_failed import InitFailedError
-from plugins.kubernetes.normalize import normalize, prune
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import Properties
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import await_ready, checkpoint, explain, kinds, naming, zeroes
+from tensorplane.plugins.kubernetes.init_failed import InitFailedError
+from tensorplane.plugins.kubernetes.normalize import normalize, prune
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import Properties
 
 Object = dict[str, Any]
 

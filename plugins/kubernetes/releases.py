@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from core.errors import UserError
-from plugins.kubernetes import read
-from plugins.kubernetes.check import Autonaming
-from plugins.kubernetes.checkpoint import INPUTS
-from plugins.kubernetes.diff import Difference
-from plugins.kubernetes.helm_release import ReleaseFailedError, ReleaseResource
-from plugins.kubernetes.init_failed import InitFailedError
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import Properties, Secret
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes import read
+from tensorplane.plugins.kubernetes.check import Autonaming
+from tensorplane.plugins.kubernetes.checkpoint import INPUTS
+from tensorplane.plugins.kubernetes.diff import Difference
+from tensorplane.plugins.kubernetes.helm_release import ReleaseFailedError, ReleaseResource
+from tensorplane.plugins.kubernetes.init_failed import InitFailedError
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import Properties, Secret
 
 
 class Releases:

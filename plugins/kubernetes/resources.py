@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from plugins.kubernetes import check, create, delete, diff, read, update
-from plugins.kubernetes.check import Autonaming
-from plugins.kubernetes.diff import Difference
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import Properties
+from tensorplane.plugins.kubernetes import check, create, delete, diff, read, update
+from tensorplane.plugins.kubernetes.check import Autonaming
+from tensorplane.plugins.kubernetes.diff import Difference
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import Properties
 
 
 class ResourceOperations(Protocol):

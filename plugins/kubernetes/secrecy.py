@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from plugins.kubernetes.values import Properties, Secret, has_secret
+from tensorplane.plugins.kubernetes.values import Properties, Secret, has_secret
 
 # The API server quotes the request's body, secrets included, when it cannot parse it.
 _QUOTED_BODY = re.compile(r",? ?error found in #\d+ byte of .*", re.DOTALL)

@@ -10,14 +10,14 @@ import grpc
 from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
 
-from core.errors import ApiError, UserError
-from plugins.kubernetes import explain, kinds, provider_config
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.init_failed import InitFailedError
-from plugins.kubernetes.resources import ObjectOperations, ResourceOperations
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.settings import Settings
-from plugins.kubernetes.values import decode, encode
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.plugins.kubernetes import explain, kinds, provider_config
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.init_failed import InitFailedError
+from tensorplane.plugins.kubernetes.resources import ObjectOperations, ResourceOperations
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.settings import Settings
+from tensorplane.plugins.kubernetes.values import decode, encode
 
 VERSION = "4.34.2"
 """The version of pulumi-kubernetes whose behaviour this provider follows: that of the pinned SDK."""
@@ -196,7 +196,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             return self._objects
         if self._releases is None:
             # Few programs use helm, and only after the provider is configured.
-            from plugins.kubernetes.releases import Releases
+            from tensorplane.plugins.kubernetes.releases import Releases
 
             self._releases = Releases(self.session)
         return self._releases

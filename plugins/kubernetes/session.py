@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from core.errors import ApiError, UserError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from plugins.kubernetes import kinds, kubeconfig
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.settings import Settings
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import kinds, kubeconfig
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.settings import Settings
 
 
 class Session:

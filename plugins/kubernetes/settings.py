@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 _PREFIX = "kubernetes:config:"
 

@@ -11,12 +11,12 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
-from core.errors import ApiError
-from core.gvk import GVK
-from plugins.kubernetes import field_managers, kinds, naming, paths
-from plugins.kubernetes.difference import Change
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import has_unknown
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import field_managers, kinds, naming, paths
+from tensorplane.plugins.kubernetes.difference import Change
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import has_unknown
 
 Object = dict[str, Any]
 

@@ -29,8 +29,8 @@ def _serve(package: str, addresses: list[str], ended: threading.Event, engine: i
     import grpc
     from pulumi.runtime.proto import provider_pb2_grpc
 
-    from plugins.preview.sdk import Sdk
-    from plugins.preview.servicer import Servicer
+    from tensorplane.plugins.preview.sdk import Sdk
+    from tensorplane.plugins.preview.servicer import Servicer
 
     options = [(f"grpc.max_{way}_message_length", _MAX_MESSAGE) for way in ("send", "receive")]
     server = grpc.server(futures.ThreadPoolExecutor(_THREADS), options=options)

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.kubernetes import paths
-from plugins.kubernetes.values import Secret, Unknown, plain
-from plugins.preview import properties
-from stack_file.nearest import did_you_mean
+from tensorplane.plugins.kubernetes import paths
+from tensorplane.plugins.kubernetes.values import Secret, Unknown, plain
+from tensorplane.plugins.preview import properties
+from tensorplane.stack_file.nearest import did_you_mean
 
 _ASSETS = frozenset({"Asset", "Archive"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from plugins.kubernetes import paths
-from plugins.kubernetes.values import Properties, Unknown, plain
+from tensorplane.plugins.kubernetes import paths
+from tensorplane.plugins.kubernetes.values import Properties, Unknown, plain
 
 _DEFAULTS = "__defaults"
 

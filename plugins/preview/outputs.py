@@ -6,8 +6,8 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plugins.kubernetes.values import UNKNOWN, Properties, Secret
-from plugins.preview import properties
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties, Secret
+from tensorplane.plugins.preview import properties
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pulumi.runtime import rpc
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 
 @dataclass(frozen=True)

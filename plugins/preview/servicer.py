@@ -10,11 +10,11 @@ import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from core.errors import UserError
-from plugins.cloud_models import check as cloud_models
-from plugins.kubernetes.values import Properties, decode, encode
-from plugins.preview import check, diff, outputs
-from plugins.preview.sdk import ResourceType, Sdk
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.cloud_models import check as cloud_models
+from tensorplane.plugins.kubernetes.values import Properties, decode, encode
+from tensorplane.plugins.preview import check, diff, outputs
+from tensorplane.plugins.preview.sdk import ResourceType, Sdk
 
 _CHANGES = provider_pb2.DiffResponse.DiffChanges
 _KINDS = provider_pb2.PropertyDiff.Kind

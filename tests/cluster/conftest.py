@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 from tests.cluster import shell
 from tests.support import cluster_fixture
 

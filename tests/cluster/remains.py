@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from embedded.instance import Instance
+from tensorplane.embedded.instance import Instance
 
 _LOOKS = {
     "mount": "cat /proc/self/mountinfo",

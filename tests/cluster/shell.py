@@ -9,16 +9,16 @@ from typing import Any
 from kubernetes import client, config
 from kubernetes.stream import stream
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from core.scratch import scratch
-from core.step import Step
-from embedded import cluster
-from embedded.instance import Instance
-from images import debian
-from images.layer import Recipe
-from images.oci import Image
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
+from tensorplane.images import debian
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 IMAGE = "tensorplane.test/shell:1"

@@ -8,10 +8,10 @@ import signal
 import sys
 from collections.abc import Callable
 
-from core.step import Step
-from embedded import cluster
-from embedded.cluster import cgroups, network, processes, readiness, starting
-from embedded.instance import Instance
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import cgroups, network, processes, readiness, starting
+from tensorplane.embedded.instance import Instance
 
 _CALLS = {
     "the network": (network, "create"),

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
-from embedded import cluster
-from embedded.cluster.host import run
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.instance import Instance
 from tests.cluster.remains import remains
 from tests.support import cluster_fixture
 

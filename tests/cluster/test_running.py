@@ -11,21 +11,21 @@ from collections.abc import Iterator
 import pytest
 
 from bench import memory
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from embedded import cluster
-from embedded.cluster import network, processes
-from embedded.cluster.host import run
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.supervisor import Supervisor
-from embedded.instance import Instance
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import network, processes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.image_store import ImageStore
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.supervisor import Supervisor
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain import tools
 from tests.cluster import shell
 from tests.support.status_lines import status_lines
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from toolchain import tools
 
 pytestmark = pytest.mark.nightly("a cluster of its own; tests/e2e/test_cluster_security.py asks one that runs anyway")
 

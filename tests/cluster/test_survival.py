@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.paths import PROJECT
-from core.step import Step
-from driver import status
-from embedded import cluster
-from embedded.cluster import processes
-from embedded.cluster.host import run
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver import status
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.instance import Instance
 from tests.cluster.remains import remains
 from tests.cluster.starter import PLACES, STAYS
 from tests.support.waiting import PATIENT_SECONDS, eventually

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from embedded.csi.generated import csi_pb2
+from tensorplane.embedded.csi.generated import csi_pb2
 from tests.support.waiting import PATIENT_SECONDS
 
 MODES = csi_pb2.VolumeCapability.AccessMode

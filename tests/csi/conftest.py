@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import PROJECT
-from embedded.csi import capacity
+from tensorplane.core.paths import PROJECT
+from tensorplane.embedded.csi import capacity
 from tests.csi.driver import Driver, empty
 from tests.csi.private import PRIVATE, needs_btrfs
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grpc
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.csi.client import Client
 from tests.support.waiting import PATIENT_SECONDS, eventually
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from embedded.csi import __main__ as driver
-from embedded.csi import btrfs, capacity, records
+from tensorplane.embedded.csi import __main__ as driver
+from tensorplane.embedded.csi import btrfs, capacity, records
 
 FOLDERS = (
     (records, "write"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from embedded.csi import pool
+from tensorplane.embedded.csi import pool
 
 
 def main(folder: Path, gib: int) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import PROJECT
-from embedded.csi import capacity, pool
+from tensorplane.core.paths import PROJECT
+from tensorplane.embedded.csi import capacity, pool
 from tests.csi.driver import GUARDED
 
 PRIVATE = ("unshare", "--mount", "--propagation=private", *GUARDED)

@@ -9,13 +9,13 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi import capacity, growth, pool
-from embedded.csi.failover import Failover
-from embedded.csi.growth import Guard
-from embedded.csi.mirror import Mirror
-from embedded.csi.refusal import Refusal
-from embedded.csi.sizes import SizeRange
-from embedded.csi.store import NOTHING, Store, VolumeRecord
+from tensorplane.embedded.csi import capacity, growth, pool
+from tensorplane.embedded.csi.failover import Failover
+from tensorplane.embedded.csi.growth import Guard
+from tensorplane.embedded.csi.mirror import Mirror
+from tensorplane.embedded.csi.refusal import Refusal
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.store import NOTHING, Store, VolumeRecord
 from tests.csi.private import mount_memory, privately
 
 MIB = 1 << 20

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.csi.client import of_snapshot
 from tests.csi.driver import GUARDED, Driver
 from tests.support import counts

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from embedded.csi.failover import Failover
-from embedded.csi.mirror import Mirror
-from embedded.csi.records import Source, Volume
-from embedded.csi.sizes import SizeRange
-from embedded.csi.store import Store, VolumeRecord
+from tensorplane.embedded.csi.failover import Failover
+from tensorplane.embedded.csi.mirror import Mirror
+from tensorplane.embedded.csi.records import Source, Volume
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.store import Store, VolumeRecord
 from tests.csi.dying import FOLDERS, watched
 
 ANY = SizeRange()

@@ -10,12 +10,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi import pool
-from embedded.csi.mirror import Mirror
-from embedded.csi.records import Source
-from embedded.csi.sizes import SizeRange
-from embedded.csi.storage import Btrfs
-from embedded.csi.store import Store, VolumeRecord
+from tensorplane.embedded.csi import pool
+from tensorplane.embedded.csi.mirror import Mirror
+from tensorplane.embedded.csi.records import Source
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.storage import Btrfs
+from tensorplane.embedded.csi.store import Store, VolumeRecord
 from tests.csi.driver import Driver
 from tests.csi.private import mount_memory, privately
 from tests.support.waiting import eventually

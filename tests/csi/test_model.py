@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from embedded.csi.generated import csi_pb2
+from tensorplane.embedded.csi.generated import csi_pb2
 from tests.csi.client import capability, of_snapshot, of_volume
 from tests.csi.driver import Driver, empty
 from tests.support import counts

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from embedded.csi import btrfs, pool
-from embedded.csi.store import Store
+from tensorplane.embedded.csi import btrfs, pool
+from tensorplane.embedded.csi.store import Store
 from tests.csi import test_killed
 from tests.csi.dying import SUBVOLUMES
 from tests.csi.private import mount_memory, privately

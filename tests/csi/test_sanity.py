@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from core.step import Step
+from tensorplane.core.step import Step
+from tensorplane.toolchain import go_build, go_module
 from tests.csi.driver import Driver
-from toolchain import go_build, go_module
 
 pytestmark = pytest.mark.nightly("csi-sanity is built for it alone, in minutes")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi import btrfs, contract
-from embedded.csi.generated import csi_pb2, registration_pb2
+from tensorplane.embedded.csi import btrfs, contract
+from tensorplane.embedded.csi.generated import csi_pb2, registration_pb2
 from tests.csi.client import MODES, Client, capability, of_snapshot, of_volume
 from tests.csi.driver import Driver, empty
 

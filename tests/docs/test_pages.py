@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
-import stack
-from cli.commands.settings import reference
-from components.base.family import Variant
-from components.base.settings import Settings
-from components.clusters.settings import ClusterArgs
-from components.volumes import capabilities
-from components.volumes.backend import Backend
-from components.volumes.checks import rows
+from tensorplane import stack
+from tensorplane.cli.commands.settings import reference
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import capabilities
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.checks import rows
+from tensorplane.version import __version__
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.training_job.strategies import Strategy
 from tests.policies import recordings
 from tests.policies.conftest import Judge, refusals
 from tests.policies.conftest import judge as judge
@@ -25,8 +28,6 @@ from tests.policies.previews import config_of
 from tests.support.documented import PAGES, blocks, on_pages, outside_blocks, texts
 from tests.support.rendering import PROJECT, run
 from tests.support.snippets import Snippet, snippets
-from workloads.family import WorkloadArgs
-from workloads.training_job.strategies import Strategy
 
 SETTINGS = PROJECT / "docs" / "settings"
 SETTINGS_PAGES = reference.pages()
@@ -132,9 +133,7 @@ def test_every_kind_has_a_section(family: type[Variant]) -> None:
 
 def test_the_changelog_has_this_version() -> None:
     text = (PROJECT / "CHANGELOG.md").read_text()
-    version = re.search(r'^version = "(.+)"$', (PROJECT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version
-    assert re.search(rf"^## {re.escape(version[1])}\b", text, re.MULTILINE)
+    assert re.search(rf"^## {re.escape(__version__)}\b", text, re.MULTILINE)
     assert "## Unreleased" in text
 
 

@@ -9,8 +9,8 @@ from itertools import groupby
 import pytest
 from rich.console import Console
 
-from cli.commands.runs import tables
-from cli.pipelines.listing import Run, StageRun
+from tensorplane.cli.commands.runs import tables
+from tensorplane.cli.pipelines.listing import Run, StageRun
 from tests.support.documented import Block, blocks
 from tests.support.problems import dev, problems_of
 from tests.support.rendering import PROJECT, settings_of

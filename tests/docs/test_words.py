@@ -32,6 +32,7 @@ EXCEPTIONS: Mapping[str, str] = {
     "agents/lost_nodes/leaving.py: faults": "faults of hardware",
     "components/base/outputs.py: kept": "deployed stacks export it",
     "runtime/tensorplane/cluster.py: Place": "programs import it",
+    "workloads/model_server/fetched_model/fetch_model.py: asked": "pods start again if the program changes",
     "workloads/rules/shared_volumes.py: 'room'": "of a node, whose capacity is not the problem",
     "workloads/training_job/queueing.py: 'room'": "of a queue, whose capacity is not the problem",
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from driver import canaries
+from tensorplane.driver import canaries
 from tests.e2e import half_models
 from tests.e2e.stacks import OwnStack
 from tests.support import killed

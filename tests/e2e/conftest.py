@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
-from cli import temporary_pod
-from cli.commands.notebook import command as notebook_command
-from cli.commands.runs import start
-from core.kube import Kube
-from core.paths import PROJECT
-from core.step import Step
-from driver import watch
-from driver.target import Target
-from driver.update.policy_pack import Policies
-from driver.update.stack import Stack, open_stack
-from driver.watch import Outputs
-from embedded.instance import Instance
+from tensorplane.cli import temporary_pod
+from tensorplane.cli.commands.notebook import command as notebook_command
+from tensorplane.cli.commands.runs import start
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver import watch
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.driver.update.stack import Stack, open_stack
+from tensorplane.driver.watch import Outputs
+from tensorplane.embedded.instance import Instance
 from tests.e2e.pipelines import settings
 from tests.support import cluster_fixture, controllers
 from tests.support.waiting import PATIENT_SECONDS

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from components.base.names import digest
-from core.paths import cache
-from core.scratch import scratch
+from tensorplane.components.base.names import digest
+from tensorplane.core.paths import cache
+from tensorplane.core.scratch import scratch
 
 COUNT = 10
 _PROGRAM = f"""

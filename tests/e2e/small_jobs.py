@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cli.training_jobs import jobset_api
-from core.kube import Kube
-from driver.update.stack import Stack
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.kube import Kube
+from tensorplane.driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack

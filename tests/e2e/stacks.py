@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.kube import Kube
-from core.step import Step
-from embedded.cluster import processes
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.cluster.node_paths import NodePaths
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 

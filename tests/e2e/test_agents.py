@@ -6,8 +6,8 @@ import datetime
 
 import pytest
 
-from driver import agent_states
-from driver.agent_states import WORKING, State
+from tensorplane.driver import agent_states
+from tensorplane.driver.agent_states import WORKING, State
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 

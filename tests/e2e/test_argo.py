@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from components import versions
-from components.base.labels import QUEUE_LABEL
-from components.controllers.argo_workflows import EXECUTOR_RULES
-from core.kube import Kube
+from tensorplane.components import versions
+from tensorplane.components.base.labels import QUEUE_LABEL
+from tensorplane.components.controllers.argo_workflows import EXECUTOR_RULES
+from tensorplane.core.kube import Kube
 from tests.e2e.conftest import Deployed
 from tests.support import admitted
 from tests.support.waiting import PATIENT_SECONDS, eventually

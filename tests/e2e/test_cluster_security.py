@@ -9,18 +9,18 @@ import urllib.request
 
 import pytest
 
-from core.errors import ApiError
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from embedded.cluster import cgroups, dns, processes
-from embedded.cluster.host import run
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.cluster.node_paths import NodePaths
-from embedded.instance import Instance
+from tensorplane.core.errors import ApiError
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.embedded.cluster import cgroups, dns, processes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.image_store import ImageStore
+from tensorplane.embedded.cluster.node_config import SANDBOX_IMAGE
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain import tools
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from toolchain import tools
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.commands.why import command as why
-from core.errors import UserError
-from core.kube import Kube
-from core.step import Step
-from driver import status, watch
-from driver.runs import failures
-from driver.update.stack import Stack
+from tensorplane.cli.commands.why import command as why
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.driver import status, watch
+from tensorplane.driver.runs import failures
+from tensorplane.driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from cli.kueue.objects import condition
-from components import versions
+from tensorplane.cli.kueue.objects import condition
+from tensorplane.components import versions
 from tests.e2e import half_models, stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-import stack
-from cli.access import Access
-from cli.commands.cp import command as cp
-from cli.commands.tensorboard import command as board
-from components.base.settings import Settings
-from core.errors import UserError
-from embedded.cluster import pool
-from embedded.cluster.node_paths import NodePaths
-from stack_file import read
+from tensorplane import stack
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.cp import command as cp
+from tensorplane.cli.commands.tensorboard import command as board
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import pool
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.stack_file import read
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack

@@ -19,7 +19,7 @@ from typing import Any
 import grpc
 import pytest
 
-from core.step import Step
+from tensorplane.core.step import Step
 from tests.e2e import canary_server, stacks
 from tests.e2e.canary_server import CanaryServer
 from tests.e2e.conftest import Deployed

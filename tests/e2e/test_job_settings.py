@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from cli.commands.why import command as why
-from core.kube import Kube
-from core.kube_objects import Objects
+from tensorplane.cli.commands.why import command as why
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.workloads.pods import sources
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
 from tests.support.waiting import eventually
-from workloads.pods import sources
 
 pytestmark = pytest.mark.nightly("5 jobs; told by runtime/test_on_success.py, test_run_deadline.py and unit tests")
 

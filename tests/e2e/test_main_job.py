@@ -9,11 +9,11 @@ import urllib.request
 import grpc
 import pytest
 
-from cli.kueue.objects import condition
-from cli.training_jobs import jobset_api
-from core.step import Step
-from driver import digits_demo, watch
-from driver.update.policy_pack import Policies
+from tensorplane.cli.kueue.objects import condition
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.step import Step
+from tensorplane.driver import digits_demo, watch
+from tensorplane.driver.update.policy_pack import Policies
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import admitted

@@ -16,21 +16,20 @@ import pytest
 from rich.console import Console
 from websocket import create_connection
 
-import images
-import stack
-from cli.access import Access
-from cli.commands import cancel
-from cli.commands.notebook import command as notebook_command
-from cli.kueue.objects import condition
-from cli.training_jobs import jobset_api
-from components.base.settings import Settings
-from core.kube import Kube
-from core.paths import PROJECT
-from core.step import Step
-from embedded import cluster
-from images import package_layer, package_resolution
-from stack import ResolvedStack
-from stack_file import package_lock
+from tensorplane import images, stack
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands import cancel
+from tensorplane.cli.commands.notebook import command as notebook_command
+from tensorplane.cli.kueue.objects import condition
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.images import package_layer, package_resolution
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file import package_lock
 from tests.e2e.conftest import Deployed
 from tests.support.rendering import settings_of
 from tests.support.waiting import PATIENT_SECONDS, eventually
@@ -53,7 +52,7 @@ print(int(tf.constant(41) + 1), os.getcwd())
 def resolved(deployed: Deployed) -> ResolvedStack:
     """The dev stack with a notebook, whose packages are in an image as `make up` builds it."""
     step = Step("packages")
-    locked = package_resolution.resolve(["jupyterlab==4.6.6"], package_lock.pins(PROJECT), step)
+    locked = package_resolution.resolve(["jupyterlab==4.6.6"], package_lock.pins(), step)
     for task in images.tasks(packages=[locked]):
         if task.name.startswith("image packages"):
             task.run(step)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.kube import Kube
-from core.kube_objects import Objects
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
 from tests.e2e.conftest import Deployed
 
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "nothing"}], "restartPolicy": "Never"}}

@@ -13,24 +13,22 @@ from typing import Any
 
 import pytest
 
-import images
-import toolchain
-from cli.training_jobs import jobset_api
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.paths import PROJECT
-from core.step import Step
-from embedded import cluster
-from images import archive, oci, package_layer, package_resolution
-from stack_file import package_lock
+from tensorplane import images, toolchain
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.images import archive, oci, package_layer, package_resolution
+from tensorplane.stack_file import package_lock
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import plan
+from tensorplane.workloads.training_job.settings import JobSettings
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
-from workloads.pods import sources
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import plan
-from workloads.training_job.settings import JobSettings
 
 pytestmark = pytest.mark.nightly("resolves and installs a package, and loads images; unit tests tell how")
 
@@ -78,7 +76,7 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
 
 def test_a_job_imports_its_packages_beside_those_of_the_training_image(deployed: Deployed) -> None:
     step = Step("packages")
-    locked = package_resolution.resolve(["humanize==4.9.0"], package_lock.pins(PROJECT), step)
+    locked = package_resolution.resolve(["humanize==4.9.0"], package_lock.pins(), step)
     for task in images.tasks(packages=[locked]):
         if task.name.startswith("image packages"):
             task.run(step)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from cli.commands.drift.command import DRIFTED
-from core.paths import PROJECT
-from core.step import Step
-from driver.update.policy_pack import Policies
-from driver.update.stack import Stack
+from tensorplane.cli.commands.drift.command import DRIFTED
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import repository

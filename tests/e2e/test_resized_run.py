@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.step import Step
+from tensorplane.core.step import Step
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import ENDLESS, SMALL, WORKERS, Job, sections, stack_of_jobs
 from tests.support.waiting import eventually

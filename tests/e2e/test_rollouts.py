@@ -15,10 +15,10 @@ from functools import partial
 
 import pytest
 
-from cli.access import Access
-from cli.commands.predict import command as predict
-from cli.commands.predict.command import PredictOptions
-from core.errors import UserError
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.predict import command as predict
+from tensorplane.cli.commands.predict.command import PredictOptions
+from tensorplane.core.errors import UserError
 from tests.e2e import canary_server, stacks
 from tests.e2e.canary_server import CanaryServer, Server
 from tests.e2e.conftest import Deployed

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from components import versions
-from core.kube import Kube
+from tensorplane.components import versions
+from tensorplane.core.kube import Kube
 from tests.e2e import scaled_servers, stacks
 from tests.e2e.conftest import Deployed
 from tests.support import controllers

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from cli.access import Access
-from cli.commands.models import command as models
-from cli.commands.predict import command as predict
-from cli.serving import server as model_servers
-from core.errors import UserError
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.models import command as models
+from tensorplane.cli.commands.predict import command as predict
+from tensorplane.cli.serving import server as model_servers
+from tensorplane.core.errors import UserError
 from tests.e2e import half_models, stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack

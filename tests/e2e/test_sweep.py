@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.access import Access
-from cli.commands.run.platform import Platform
-from cli.commands.sweep import command
-from cli.commands.sweep import results as shown
-from components.base.settings import Settings
-from core.kube import Kube
-from core.paths import PROJECT
-from driver import sweep_image
-from images import package_layer
-from stack_file import sweep_packages
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.sweep import command
+from tensorplane.cli.commands.sweep import results as shown
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.kube import Kube
+from tensorplane.driver import sweep_image
+from tensorplane.images import package_layer
+from tensorplane.stack_file import sweep_packages
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import counts, held_sweep, killed, sweep_world
@@ -62,7 +61,7 @@ def _sections(search: dict[str, Any]) -> dict[str, Any]:
 def test_a_killed_controller_neither_loses_nor_repeats_a_trial(
     deployed: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sweep_image.provide(deployed.instance, package_layer.image(sweep_packages.lines(PROJECT)).name)
+    sweep_image.provide(deployed.instance, package_layer.image(sweep_packages.lines()).name)
     search = {**sweep_world.sweep(tmp_path).search, "trials": _TRIALS, "parallel": PARALLEL}
     chance = random.Random(counts.seed())
     with stacks.own(deployed, tmp_path, "sweep") as made:

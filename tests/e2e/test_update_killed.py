@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from core.step import Step
-from driver.update.stack import Stack
+from tensorplane.core.step import Step
+from tensorplane.driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import counts

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from core.paths import PROJECT
-from core.step import Step
-from driver.update.stack import Stack
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver.update.stack import Stack
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import LEGACY, SMALL, Running
 from tests.support.waiting import eventually

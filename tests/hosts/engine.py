@@ -9,9 +9,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-import toolchain
+from tensorplane import toolchain
+from tensorplane.toolchain import launchers
 from tests.support.waiting import PATIENT_SECONDS
-from toolchain import launchers
 
 _VENV = Path(sys.prefix)
 _SETTINGS = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from plugins.cloud_models.coverage import Coverage
+from tensorplane.plugins.cloud_models.coverage import Coverage
 
 Event = dict[str, Any]
 

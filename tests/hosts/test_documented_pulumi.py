@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-import toolchain
+from tensorplane import toolchain
 from tests.support.documented import PAGES, commands, parsed
 
 _USAGE = re.compile(r"^Usage:\n  pulumi ?([a-z -]*?)(?: [\[<(].*)?$", re.MULTILINE)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from plugins.hosts.shell import activate
-from toolchain.pulumi_environment import pulumi_environment
+from tensorplane.plugins.hosts.shell import activate
+from tensorplane.toolchain.pulumi_environment import pulumi_environment
 
 PREVIEWS = {"PULUMI_SKIP_UPDATE_CHECK": "1", "PULUMI_LEGACY_PROVIDER_PREVIEW": "1"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.hosts.virtualenv import installation
+from tensorplane.plugins.hosts.virtualenv import installation
 from tests.hosts.engine import Engine, Project
 
 RARE = pytest.mark.nightly("an engine run for a rare fault")

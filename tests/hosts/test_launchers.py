@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolchain import launchers
+from tensorplane.toolchain import launchers
 
 LANGUAGE, KUBERNETES = "pulumi-language-python", "pulumi-resource-kubernetes"
 NO_DOWNLOADS = Path("/bin/false")

@@ -23,12 +23,12 @@ import pytest
 import yaml
 from rich.console import Console
 
-from cli.commands.preview import render
-from cli.commands.preview.engine import Preview
-from core.errors import UserError
-from core.step import Step
-from driver.stack_settings import StackSettings
-from driver.update.stack import Stack
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update.stack import Stack
 from tests.recorded import stacks
 from tests.support import kubeconfigs, planted
 
@@ -235,7 +235,7 @@ def _life(project: stacks.Stacks, root: Path) -> dict[str, bytes]:
     for words in (("stack", "export"), ("stack", "output", "--json"), ("stack", "history", "--json"), ("config",)):
         texts[" ".join(words)] = project.run(*words, "--stack", NAME)
     texts["preview --diff"] = project.run("preview", "--diff", "--stack", NAME)
-    check = [sys.executable, "-m", "cli", "check", "--stack", NAME]
+    check = [sys.executable, "-m", "tensorplane.cli", "check", "--stack", NAME]
     done = subprocess.run(check, cwd=project.folder, env={**os.environ, **environment}, capture_output=True)
     texts["check"] = (done.stdout + done.stderr).decode()
     texts["printed"] = "\n".join(printed)

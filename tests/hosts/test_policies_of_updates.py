@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
-from driver.stack_settings import StackSettings
-from driver.update.policy_pack import Policies
-from driver.update.stack import Stack
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.driver.update.stack import Stack
 from tests.hosts.engine import Engine
 
 _PROGRAM = """

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.commands.preview import property_path, render
-from cli.commands.preview.engine import Preview
-from cli.commands.preview.events import report
-from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.sections import node_groups
-from core.errors import UserError
-from driver.stack_settings import StackSettings
-from driver.update import run_effects
-from driver.update.engine_events import list_job_steps
+from tensorplane.cli.commands.preview import property_path, render
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.cli.commands.preview.events import report
+from tensorplane.cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.commands.preview.sections import node_groups
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update import run_effects
+from tensorplane.driver.update.engine_events import list_job_steps
 from tests.hosts import preview_events as events
 from tests.hosts.engine import Engine
 from tests.support.run_events import events as run_events

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import stack_file
-from stack_file import ENCRYPTED
+from tensorplane import stack_file
+from tensorplane.stack_file import ENCRYPTED
 from tests.hosts.engine import Project
 from tests.unit.stack_file.test_reading import SPELLINGS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from driver.stack_settings import StackSettings
+from tensorplane.driver.stack_settings import StackSettings
 
 _PLAIN = "config:\n  tensorplane:queues: {}\n"
 

@@ -9,8 +9,8 @@ from tests.support.rendering import PROJECT
 
 PROGRAM = """
 import sys
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tests.support import rendering
 
 def load(cluster, **more):

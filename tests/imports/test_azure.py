@@ -11,8 +11,8 @@ CPU = {"cpu": {"machine": "Standard_D8s_v5", "min": 1, "max": 1}}
 AKS = {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}, "inheritedAdmins": True}
 PROGRAM = f"""
 import sys
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tests.support import rendering
 
 def load(cluster, **more):

@@ -9,7 +9,7 @@ from tests.support.rendering import PROJECT
 
 PROGRAM = """
 import sys
-import stack
+from tensorplane import stack
 from tests.support import rendering
 
 print("others", "pulumi_gcp" in sys.modules)

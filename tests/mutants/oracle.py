@@ -15,15 +15,14 @@ from typing import Any
 
 import yaml
 
-import stack
-import stack_file
-from cli import stack_config
-from cli.commands.check import command as check_command
-from components.base.settings import Settings
-from core.errors import UserError
-from plugins.preview import check as sdk_check
-from plugins.preview.sdk import Sdk
-from stack import ResolvedStack
+from tensorplane import stack, stack_file
+from tensorplane.cli import stack_config
+from tensorplane.cli.commands.check import command as check_command
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.preview import check as sdk_check
+from tensorplane.plugins.preview.sdk import Sdk
+from tensorplane.stack import ResolvedStack
 from tests.mutants import fresh
 from tests.mutants.fresh import Mutant
 from tests.support import rendering

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from components.base.family import Variant
-from components.base.model import Model
-from components.catalog.accelerators import ACCELERATORS
-from stack import StackConfig
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import Model
+from tensorplane.components.catalog.accelerators import ACCELERATORS
+from tensorplane.stack import StackConfig
 from tests.mutants.places import NAMED, REFERENCES, At, Tree, each_value
 from tests.mutants.values import VALUES
 

@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-import stack_file
+from tensorplane import stack_file
 from tests.mutants.places import Tree
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*")

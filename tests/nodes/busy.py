@@ -13,16 +13,16 @@ from typing import Any
 
 import yaml
 
-from agents.lost_nodes.pods import is_ready
-from cli.training_jobs import jobset_api
-from components.agent.health import lease_name
-from core.kube import Kube
-from core.step import Step
-from driver.target import Target
-from driver.update.stack import open_stack
-from driver.watch import Outputs
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.agents.lost_nodes.pods import is_ready
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.agent.health import lease_name
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import open_stack
+from tensorplane.driver.watch import Outputs
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import volume_folder
 from tests.nodes.run import Run

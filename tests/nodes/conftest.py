@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.kube import Kube
-from core.step import Step
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.embedded.instance import Instance
 from tests.cluster import shell
 from tests.nodes.pods import Pods
 from tests.support import cluster_fixture

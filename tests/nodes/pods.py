@@ -9,11 +9,11 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from embedded.cluster import csi
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import csi
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain import tools
 from tests.cluster.shell import IMAGE
 from tests.support.waiting import PATIENT_SECONDS
-from toolchain import tools
 
 PORT = 8080
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.training_jobs import jobset_api
-from components.base.labels import JOB_SET_NAME
-from core.kube import Kube
-from embedded.cluster import cgroups
-from embedded.instance import Instance
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.labels import JOB_SET_NAME
+from tensorplane.core.kube import Kube
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.embedded.instance import Instance
 from tests.nodes import steps
 from tests.support.nodes import RealNode
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from agents.api import ApiServer
-from agents.lost_nodes import leaving
-from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.controller import reconcile
-from agents.lost_nodes.evictions import Evictions
-from agents.lost_nodes.nodes import Heartbeats
-from components.base.labels import FENCED
-from core.kube import Kube
-from embedded.instance import Instance
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.lost_nodes import leaving
+from tensorplane.agents.lost_nodes.cluster import TAINT, Cluster
+from tensorplane.agents.lost_nodes.controller import reconcile
+from tensorplane.agents.lost_nodes.evictions import Evictions
+from tensorplane.agents.lost_nodes.nodes import Heartbeats
+from tensorplane.components.base.labels import FENCED
+from tensorplane.core.kube import Kube
+from tensorplane.embedded.instance import Instance
 from tests.nodes.pods import Pods, budget, pod
 from tests.support.nodes import RealNode
 from tests.support.waiting import eventually

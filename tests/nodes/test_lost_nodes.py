@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.commands.why import nodes
-from cli.kueue.objects import JobObjects
-from core.kube import Kube
-from core.step import Step
-from embedded import cluster
-from embedded.cluster import processes
-from embedded.instance import Instance
+from tensorplane.cli.commands.why import nodes
+from tensorplane.cli.kueue.objects import JobObjects
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.instance import Instance
 from tests.cluster import shell
 from tests.cluster.remains import remains
 from tests.nodes.pods import Pods, deployment, pod

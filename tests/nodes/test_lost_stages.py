@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-import images
-import toolchain
-from components.base.labels import FENCED
-from core.kube import Kube
-from core.step import Step
-from driver.target import Target
-from driver.update.stack import open_stack
-from embedded import cluster
+from tensorplane import images, toolchain
+from tensorplane.components.base.labels import FENCED
+from tensorplane.core.kube import Kube
+from tensorplane.core.step import Step
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import open_stack
+from tensorplane.embedded import cluster
 from tests.e2e.pipelines import deployed
 from tests.e2e.pipelines.deployed import Pipelines, stages_of
 from tests.support import cluster_fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.kube import Kube
-from embedded.cluster import cgroups
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.embedded.instance import Instance
 from tests.nodes.run import go_on, pause
 from tests.nodes.trained import LOST_AFTER_SECONDS, Trained
 from tests.support import cluster_fixture, counts

@@ -6,10 +6,10 @@ import math
 import os
 from typing import Any
 
-from components.base import quantities
-from core.kube import Kube
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.components.base import quantities
+from tensorplane.core.kube import Kube
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 from tests.nodes.pods import Pods, claim, deployment, pod, service
 from tests.support.device_plugin import DevicePlugin
 from tests.support.nodes import RealNode

@@ -10,16 +10,16 @@ from typing import Any
 
 import yaml
 
-from components.base.labels import JOB_SET_NAME
-from core.kube import Kube
-from core.paths import PROJECT
-from core.step import Step
-from driver import watch
-from driver.target import Target
-from driver.update.stack import Stack, open_stack
-from driver.watch import Outputs
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.components.base.labels import JOB_SET_NAME
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver import watch
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import Stack, open_stack
+from tensorplane.driver.watch import Outputs
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import volume_folder
 from tests.nodes import steps

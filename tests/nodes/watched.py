@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from cli.training_jobs import jobset_api
-from components.base import quantities
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base import quantities
 from tests.nodes import busy
 from tests.nodes.busy import Busy
 from tests.support.waiting import PATIENT_SECONDS

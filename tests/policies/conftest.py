@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.hosts.conftest import engine as engine
 from tests.support.waiting import PATIENT_SECONDS
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pulumi
 
-import stack
-from core.errors import UserError
+from tensorplane import stack
+from tensorplane.core.errors import UserError
 from tests.mutants.places import dotted, put, scalars, value_at
 from tests.support import rendering
 from tests.support.rendering import PROJECT, Rendered, settings_of

@@ -8,8 +8,8 @@ from typing import Any
 
 from pulumi.runtime.proto import provider_pb2
 
-from plugins.kubernetes import kinds
-from plugins.kubernetes.values import UNKNOWN, decode, encode
+from tensorplane.plugins.kubernetes import kinds
+from tensorplane.plugins.kubernetes.values import UNKNOWN, decode, encode
 from tests.recorded import provider
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from pulumi.runtime.proto import analyzer_pb2 as messages
 
-from core.paths import PROJECT
-from driver.update.policy_pack import PACK
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver.update.policy_pack import PACK
+from tensorplane.toolchain.pulumi_environment import INPUTS_AS_OUTPUTS
 from tests.policies.preview_provider import Servicer
 from tests.recorded import stacks
 from tests.support.rendering import settings_of
-from toolchain.pulumi_environment import INPUTS_AS_OUTPUTS
 
 _RECORDING_PACK = "tests/policies/recording_pack"
 _UP_TO_THE_USER = {rule: {"maxGpus": 10**6} for rule in ("gpu-quota", "fleet-gpus")} | {

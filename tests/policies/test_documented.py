@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.policies.conftest import Rules
 
 PAGE = PROJECT / "docs/previews-and-policies.md"

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.policies import cases_of
 from tests.policies.conftest import PACK
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components import versions
+from tensorplane.components import versions
 from tests.policies import recordings
 from tests.policies.conftest import PACK, Judge, Violations
 from tests.policies.stacks import Resource, flat

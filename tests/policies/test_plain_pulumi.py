@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import PROJECT
-from plugins.hosts import shell
+from tensorplane.core.paths import PROJECT
+from tensorplane.plugins.hosts import shell
 from tests.policies.preview_provider import Servicer
 from tests.policies.previews import DEV
 from tests.recorded import stacks

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-import stack
+from tensorplane import stack
 from tests.policies import generated, recordings
 from tests.policies.conftest import Judge
 from tests.support import counts, rendering

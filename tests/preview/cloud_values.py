@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from plugins.cloud_models import azure, catalog, check
-from plugins.cloud_models.pairs import Pair
-from plugins.kubernetes.values import UNKNOWN
-from plugins.preview.sdk import Sdk
+from tensorplane.plugins.cloud_models import azure, catalog, check
+from tensorplane.plugins.cloud_models.pairs import Pair
+from tensorplane.plugins.kubernetes.values import UNKNOWN
+from tensorplane.plugins.preview.sdk import Sdk
 from tests.preview.conftest import PACKAGES
 from tests.support import goldens
 

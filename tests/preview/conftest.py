@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.preview.engine import Preview
-from cli.commands.preview.report import Report
-from driver.stack_settings import StackSettings
-from plugins.hosts import stand_ins
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.plugins.hosts import stand_ins
 from tests.hosts.conftest import engine as engine
 from tests.hosts.engine import Engine, Project
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from plugins.kubernetes.values import UNKNOWN, Secret
-from plugins.preview import check, diff, outputs
-from plugins.preview.sdk import Sdk
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Secret
+from tensorplane.plugins.preview import check, diff, outputs
+from tensorplane.plugins.preview.sdk import Sdk
 
 ADDON, GROUP, CLUSTER = "aws:eks/addon:Addon", "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster"
 POOL = "gcp:container/nodePool:NodePool"

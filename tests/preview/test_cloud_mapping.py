@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from core.paths import PROJECT
-from plugins.cloud_models import catalog, check, names
-from plugins.cloud_models.coverage import Coverage
-from plugins.preview.sdk import Sdk
+from tensorplane.core.paths import PROJECT
+from tensorplane.plugins.cloud_models import catalog, check, names
+from tensorplane.plugins.cloud_models.coverage import Coverage
+from tensorplane.plugins.preview.sdk import Sdk
 from tests.preview.cloud_values import STACKS, arguments, declared, pairs, registered
 
 GOLDEN = Path(__file__).parent / "golden" / "cloud-values.yaml"
@@ -129,7 +129,7 @@ def _outer(path: str) -> Iterator[str]:
     ],
 )
 def test_names_are_found_by_rules(name: str, members: tuple[str, ...], found: str | None) -> None:
-    from plugins.cloud_models.shape import Parameters
+    from tensorplane.plugins.cloud_models.shape import Parameters
 
     shape = Parameters({member: Parameters() for member in members})
     member = names.member(name, shape, "Role")

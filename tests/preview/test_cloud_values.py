@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import regex
 
-from plugins.cloud_models.pairs import Pair
-from plugins.cloud_models.shape import Limits
-from plugins.kubernetes import paths
-from plugins.kubernetes.values import UNKNOWN, Secret
+from tensorplane.plugins.cloud_models.pairs import Pair
+from tensorplane.plugins.cloud_models.shape import Limits
+from tensorplane.plugins.kubernetes import paths
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Secret
 from tests.mutants.places import put
 from tests.preview.cloud_values import STACKS, declared, find_problems, pairs
 from tests.support import counts
@@ -137,13 +137,13 @@ def test_a_wrong_value_is_named_with_the_nearest_valid_one(token: str, inputs: d
     ],
 )  # fmt: skip
 def test_what_the_model_does_not_refuse_passes(token: str, inputs: dict[str, Any]) -> None:
-    from plugins.cloud_models import check
+    from tensorplane.plugins.cloud_models import check
 
     assert check.check_inputs(token, inputs, dict).problems == []
 
 
 def test_an_instance_type_that_is_younger_than_the_model_is_a_warning() -> None:
-    from plugins.cloud_models import check
+    from tensorplane.plugins.cloud_models import check
 
     (found,) = check.check_inputs(TEMPLATE, {"instanceType": "m99.large"}, dict).problems
     assert not found.certain

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import render
-from plugins.hosts import stand_ins
+from tensorplane.cli.commands.preview import render
+from tensorplane.plugins.hosts import stand_ins
 from tests.hosts.engine import Project
 from tests.preview.conftest import PACKAGES, Previewed
 

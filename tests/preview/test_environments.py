@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-import toolchain
-from cli.commands.preview import render
-from cli.commands.preview.engine import Preview, opened
-from core.paths import PROJECT
-from driver.stack_settings import StackSettings, read
-from plugins.hosts import stand_ins
+from tensorplane import toolchain
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.engine import Preview, opened
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver.stack_settings import StackSettings, read
+from tensorplane.plugins.hosts import stand_ins
+from tensorplane.toolchain.pulumi_environment import pulumi_environment
 from tests.hosts.engine import Engine
 from tests.preview.conftest import PACKAGES
 from tests.support import repository
 from tests.support.waiting import eventually
-from toolchain.pulumi_environment import pulumi_environment
 
 _PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
 
@@ -135,7 +135,7 @@ CHECKED = "Checked against the SDK's types, not by the cloud (aws: "
 def test_the_command_asks_for_nothing_and_leaves_nothing(machine: Path) -> None:
     """`make preview STACK=prod` on a machine on which nothing of it ever ran."""
     report = machine / "report.md"
-    command = [sys.executable, "-m", "cli", "preview", "--stack", "prod", "--report", str(report)]
+    command = [sys.executable, "-m", "tensorplane.cli", "preview", "--stack", "prod", "--report", str(report)]
     done = subprocess.run(command, cwd=PROJECT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith(CHECKED)
@@ -176,6 +176,16 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
     assert "| update | aws:eks/nodeGroup:NodeGroup **new** | `scalingConfig.maxSize`: `4` → `8` |" in report
     assert not any(line.startswith(("| create", "| delete", "| replace")) for line in report.splitlines())
     _leaves_nothing(machine)
+
+
+def test_a_change_of_the_code_is_compared_with_the_code_of_the_merge_base(fork: repository.Clone) -> None:
+    fork.git("switch", "-q", "-c", "topic")
+    code = (fork.folder / "components/namespace.py").read_text()
+    fork.commit("change", {"components/namespace.py": code.replace('"allow-dns"', '"permit-dns"')})
+    fork.tensorplane("preview", "--stack", "prod", "--base", "origin/main")
+    report = (fork.folder / "preview.md").read_text()
+    changed = [line for line in report.splitlines() if "NetworkPolicy" in line and line.startswith("| ")]
+    assert sorted(line.split(" | ")[0] for line in changed) == ["| create", "| delete"], changed
 
 
 @WHOLE

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.preview import render
-from cli.commands.preview.engine import Preview
-from cli.commands.preview.report import Report
-from driver.stack_settings import StackSettings
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.driver.stack_settings import StackSettings
 from tests.hosts.engine import Engine
 from tests.recorded import stacks
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from plugins.preview import check
-from plugins.preview.sdk import Sdk
+from tensorplane.plugins.preview import check
+from tensorplane.plugins.preview.sdk import Sdk
 from tests.mutants.places import At, dotted, each_value, put
 from tests.preview.cloud_values import STACKS, registered
 from tests.preview.conftest import PACKAGES

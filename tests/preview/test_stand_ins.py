@@ -13,11 +13,11 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from plugins.hosts import stand_ins
-from plugins.hosts.stand_ins import CLOUDS, Cloud
-from plugins.preview.sdk import Sdk
-from plugins.preview.servicer import Servicer
-from toolchain import pulumi_plugins
+from tensorplane.plugins.hosts import stand_ins
+from tensorplane.plugins.hosts.stand_ins import CLOUDS, Cloud
+from tensorplane.plugins.preview.sdk import Sdk
+from tensorplane.plugins.preview.servicer import Servicer
+from tensorplane.toolchain import pulumi_plugins
 
 ADDON = "aws:eks/addon:Addon"
 URN = f"urn:pulumi:dev::tiny::{ADDON}::dns"

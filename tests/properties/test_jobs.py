@@ -17,16 +17,16 @@ import pulumi
 import pytest
 from hypothesis import strategies as st
 
-import stack
-from components.base.settings import Settings
-from components.node_groups.shape import Shape
-from components.queues.flavors import ANY
-from stack import ResolvedStack
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.queues.flavors import ANY
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.training_job.component import TrainingJobArgs
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.platform_context import job_context
+from tensorplane.workloads.training_job.role import total
 from tests.support import counts
-from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.platform_context import job_context
-from workloads.training_job.role import total
 
 COUNT = counts.of(quick=40, nightly=10000)
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tests.support import counts, rendering
 from tests.support.problems import problems_of
 from tests.support.rendering import Rendered

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import stack
+from tensorplane import stack
 from tests.support import rendering
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Registered, settings_of

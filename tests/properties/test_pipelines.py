@@ -17,24 +17,24 @@ from unittest import mock
 
 import pytest
 
-from cli.access import Access
-from cli.commands.runs import newest, start
-from components.base.labels import STAGE
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.runs import newest, start
+from tensorplane.components.base.labels import STAGE
+from tensorplane.core.kube import Kube
 from tensorplane.datasets import Commit, Dataset, Refused
 from tensorplane.datasets.retention import Rule
 from tensorplane.stages import commit as stage_commit
 from tensorplane.stages import item_results, joins, steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.parts import Part as SplitPart
+from tensorplane.workloads.pipeline import manifest as pipeline_manifest
+from tensorplane.workloads.pipeline import run as pipeline_run
+from tensorplane.workloads.pipeline.manifest import PipelineContext
+from tensorplane.workloads.pipeline.settings import PipelineSettings
+from tensorplane.workloads.pipeline.stage_pods import StageContext, Stored
+from tensorplane.workloads.pods.files import bundle
+from tensorplane.workloads.pods.mounts import Mountable
 from tests.support import counts
-from workloads.pipeline import manifest as pipeline_manifest
-from workloads.pipeline import run as pipeline_run
-from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageContext, Stored
-from workloads.pods.files import bundle
-from workloads.pods.mounts import Mountable
 
 Files = dict[str, str]
 Part = tuple[str, Files]

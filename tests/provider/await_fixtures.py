@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.kube_objects import Objects
+from tensorplane.core.kube_objects import Objects
 from tests.provider.await_support import LONG_SECONDS, Object, Waiting
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from core.gvk import GVK
-from core.kube import MERGE_PATCH
-from core.kube_objects import Objects
-from plugins.kubernetes.await_ready import AwaitError, wait_ready
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import MERGE_PATCH
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.await_ready import AwaitError, wait_ready
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 Object = dict[str, Any]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from plugins.kubernetes import kubeconfig as kubeconfigs
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import kubeconfig as kubeconfigs
 from tests.provider import control_plane
 from tests.provider.driver import Process, started
 

@@ -20,13 +20,13 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from core.errors import ApiError, UserError
-from core.kube import Kube
-from plugins.kubernetes import kubeconfig
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.kube import Kube
+from tensorplane.plugins.kubernetes import kubeconfig
+from tensorplane.toolchain import tools
 from tests.support import kubeconfigs
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from toolchain import tools
 
 
 @contextlib.contextmanager

@@ -16,9 +16,9 @@ import yaml
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grpc, status_pb2
 
-from core.paths import PROJECT
-from plugins.kubernetes.servicer import Servicer
-from plugins.kubernetes.values import Properties, decode, encode
+from tensorplane.core.paths import PROJECT
+from tensorplane.plugins.kubernetes.servicer import Servicer
+from tensorplane.plugins.kubernetes.values import Properties, decode, encode
 from tests.support.waiting import PATIENT_SECONDS
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
@@ -154,7 +154,7 @@ def started(home: Path) -> Iterator[Process]:
     """A provider process of its own, not configured yet; `home` stands for a user without Pulumi's plugins."""
     engine = RecordingEngine()
     with _serving(lambda server: engine_pb2_grpc.add_EngineServicer_to_server(engine, server)) as address:
-        command = [sys.executable, "-m", "plugins.kubernetes", address]
+        command = [sys.executable, "-m", "tensorplane.plugins.kubernetes", address]
         environment = {**os.environ, "PULUMI_HOME": str(home)}
         process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None

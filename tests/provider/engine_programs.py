@@ -19,11 +19,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi import automation
 
-from components.admission import gpu_guard
-from components.admission.namespaces import Spaces
-from components.clusters.existing import Existing
-from components.namespace import Namespace
-from workloads.pods.owner import Owner
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.clusters.existing import Existing
+from tensorplane.components.namespace import Namespace
+from tensorplane.workloads.pods.owner import Owner
 
 Program = Callable[[k8s.Provider], None]
 

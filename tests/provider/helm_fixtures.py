@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from core.errors import UserError
-from core.kube_objects import Objects
-from plugins.kubernetes import helm_process
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.helm_release import ReleaseResource
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import helm_process
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.helm_release import ReleaseResource
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.settings import Settings
 from tests.provider.helm_support import SETTINGS, Release
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes.helm_release import ReleaseResource
-from plugins.kubernetes.values import Properties
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.helm_release import ReleaseResource
+from tensorplane.plugins.kubernetes.values import Properties
 
 URN = "urn:pulumi:dev::shop::kubernetes:helm.sh/v3:Release::tiny"
 OTHER_URN = "urn:pulumi:prod::shop::kubernetes:helm.sh/v3:Release::tiny"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from plugins.kubernetes.values import Properties
+from tensorplane.plugins.kubernetes.values import Properties
 
 CONTAINER = {"name": "main", "image": "none:1"}
 NO_AWAIT = {"pulumi.com/skipAwait": "true"}

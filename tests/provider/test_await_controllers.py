@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes import await_network
-from plugins.kubernetes.await_ready import unready_reasons
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import await_network
+from tensorplane.plugins.kubernetes.await_ready import unready_reasons
 from tests.provider import control_plane
 from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
 from tests.provider.objects import workload

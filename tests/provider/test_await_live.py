@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
 from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
 from tests.provider.objects import NO_AWAIT, config_map, never_ready
 from tests.support.waiting import eventually

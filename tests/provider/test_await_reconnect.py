@@ -12,11 +12,11 @@ from urllib.parse import urlparse
 
 import pytest
 
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from plugins.kubernetes import kubeconfig as kubeconfigs
-from plugins.kubernetes.await_ready import wait_deleted, wait_ready
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import kubeconfig as kubeconfigs
+from tensorplane.plugins.kubernetes.await_ready import wait_deleted, wait_ready
 from tests.provider.await_support import LONG_SECONDS, MANAGER
 from tests.provider.objects import config_map
 from tests.support.waiting import eventually

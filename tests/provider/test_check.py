@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from plugins.kubernetes.values import UNKNOWN, Properties
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, CheckFailed, Driver, configured
 
 AUTONAMED = "pulumi.com/autonamed"

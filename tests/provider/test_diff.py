@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes import paths
-from plugins.kubernetes.values import UNKNOWN, Properties
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes import paths
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver
 
 KIND = provider_pb2.PropertyDiff.Kind

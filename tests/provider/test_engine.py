@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 import yaml
 
-from core.errors import ApiError, UserError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from core.paths import PROJECT
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.paths import PROJECT
 from tests.hosts import engine as hosts
 from tests.support.waiting import eventually
 

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import yaml
 
-import toolchain
-from components import versions
-from components.controllers import jobset, kueue
-from core.errors import UserError
-from plugins.kubernetes.helm_chart import located
-from plugins.kubernetes.helm_live import objects
-from plugins.kubernetes.helm_process import Helm, program
-from plugins.kubernetes.helm_release import ReleaseResource
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import UNKNOWN, plain
+from tensorplane import toolchain
+from tensorplane.components import versions
+from tensorplane.components.controllers import jobset, kueue
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes.helm_chart import located
+from tensorplane.plugins.kubernetes.helm_live import objects
+from tensorplane.plugins.kubernetes.helm_process import Helm, program
+from tensorplane.plugins.kubernetes.helm_release import ReleaseResource
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import UNKNOWN, plain
+from tensorplane.toolchain import golang
 from tests.support import charts
-from toolchain import golang
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 

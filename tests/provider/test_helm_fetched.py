@@ -25,9 +25,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from plugins.kubernetes import helm_process
-from plugins.kubernetes.helm_release import ReleaseResource
-from plugins.kubernetes.values import Secret
+from tensorplane.plugins.kubernetes import helm_process
+from tensorplane.plugins.kubernetes.helm_release import ReleaseResource
+from tensorplane.plugins.kubernetes.values import Secret
 from tests.provider.helm_support import URN
 
 pytest_plugins = ["tests.provider.helm_fixtures"]

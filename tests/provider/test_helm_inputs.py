@@ -15,14 +15,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.errors import UserError
-from plugins.kubernetes import helm_flags, helm_inputs
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.helm_live import Live
-from plugins.kubernetes.helm_process import private_file
-from plugins.kubernetes.helm_release import ReleaseResource
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import UNKNOWN, Secret, plain
+from tensorplane.core.errors import UserError
+from tensorplane.plugins.kubernetes import helm_flags, helm_inputs
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.helm_live import Live
+from tensorplane.plugins.kubernetes.helm_process import private_file
+from tensorplane.plugins.kubernetes.helm_release import ReleaseResource
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Secret, plain
 
 leaves = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
 trees = st.recursive(

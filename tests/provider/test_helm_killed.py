@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from plugins.kubernetes.helm_release import ReleaseError
-from plugins.kubernetes.values import plain
+from tensorplane.plugins.kubernetes.helm_release import ReleaseError
+from tensorplane.plugins.kubernetes.values import plain
 from tests.provider.helm_support import OTHER_URN, URN, Release
 from tests.support.processes import is_alive
 from tests.support.waiting import eventually
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.nightly("killed")
 
 KILLED = """
 import json, sys, yaml
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.helm_release import ReleaseResource
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.settings import Settings
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.helm_release import ReleaseResource
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.settings import Settings
 work = json.load(sys.stdin)
 session = Session(Engine(None))
 session.configure(Settings(kubeconfig=yaml.safe_dump(work["kubeconfig"])))

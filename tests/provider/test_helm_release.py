@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from core.gvk import GVK
-from plugins.kubernetes import helm_process, values
-from plugins.kubernetes.helm_release import ReleaseError, ReleaseFailedError, ReleaseResource
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import UNKNOWN, Secret, plain
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import helm_process, values
+from tensorplane.plugins.kubernetes.helm_release import ReleaseError, ReleaseFailedError, ReleaseResource
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Secret, plain
 from tests.provider.await_support import LONG_SECONDS
 from tests.provider.helm_support import OTHER_URN, URN, Release
 from tests.provider.objects import config_map

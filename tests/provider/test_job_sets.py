@@ -8,17 +8,17 @@ from typing import Any, Literal
 import pytest
 import yaml
 
-from components.base.model import Resources
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
+from tensorplane.components.base.model import Resources
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.toolchain import tools
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import plan
+from tensorplane.workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
+from tensorplane.workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.strategies import Strategy
 from tests.support.waiting import eventually
-from toolchain import tools
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import plan
-from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
-from workloads.training_job.settings import JobSettings
-from workloads.training_job.strategies import Strategy
 
 Object = dict[str, Any]
 

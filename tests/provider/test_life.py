@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube_objects import Objects
-from plugins.kubernetes.values import UNKNOWN, Properties
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map, workload
 from tests.support import kubeconfigs

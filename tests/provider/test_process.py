@@ -14,8 +14,8 @@ import yaml
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from core.paths import PROJECT
-from plugins.kubernetes.values import UNKNOWN, Properties, Secret, encode
+from tensorplane.core.paths import PROJECT
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties, Secret, encode
 from tests.provider.driver import Driver, Failed, configured, started, urn
 from tests.support.processes import is_alive
 from tests.support.waiting import PATIENT_SECONDS, eventually
@@ -25,7 +25,7 @@ DEFAULT = "urn:pulumi:test::tests::pulumi:providers:kubernetes::default_4_34_2"
 
 
 def run(home: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "plugins.kubernetes", "127.0.0.1:1"]
+    command = [sys.executable, "-m", "tensorplane.plugins.kubernetes", "127.0.0.1:1"]
     environment = {**os.environ, "PULUMI_HOME": str(home)}
     return subprocess.run(
         command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=PATIENT_SECONDS
@@ -70,7 +70,8 @@ def test_it_ends_when_the_engine_says_so(tmp_path: Path, how: signal.Signals) ->
 
 KILLED_ENGINE = """
 import os, subprocess, sys
-provider = subprocess.Popen([sys.executable, "-m", "plugins.kubernetes", "127.0.0.1:1"], stdout=subprocess.PIPE)
+argv = [sys.executable, "-m", "tensorplane.plugins.kubernetes", "127.0.0.1:1"]
+provider = subprocess.Popen(argv, stdout=subprocess.PIPE)
 provider.stdout.readline()
 print(provider.pid, flush=True)
 os.kill(os.getpid(), 9)

@@ -10,7 +10,7 @@ import base64
 
 import pytest
 
-from plugins.kubernetes.values import Properties, Secret, has_secret
+from tensorplane.plugins.kubernetes.values import Properties, Secret, has_secret
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver, Failed
 from tests.provider.objects import CONTAINER, NO_AWAIT, config_map, never_ready
 

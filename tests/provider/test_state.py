@@ -15,8 +15,8 @@ import pytest
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from core.kube_objects import Objects
-from plugins.kubernetes.values import Properties, Secret, decode, plain
+from tensorplane.core.kube_objects import Objects
+from tensorplane.plugins.kubernetes.values import Properties, Secret, decode, plain
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver
 from tests.provider.objects import config_map
 

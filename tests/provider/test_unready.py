@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from core.gvk import GVK
-from core.kube_objects import Objects
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube_objects import Objects
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map, never_ready
 from tests.support.waiting import eventually

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from components import versions
-from components.base.labels import NAME
-from core.gvk import GVK
+from tensorplane.components import versions
+from tensorplane.components.base.labels import NAME
+from tensorplane.core.gvk import GVK
 from tests.queues.jobs import Jobs, Object
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually

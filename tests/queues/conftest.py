@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from components import versions
-from components.queues import quota_return, usage
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from stack import StackConfig
+from tensorplane.components import versions
+from tensorplane.components.queues import quota_return, usage
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.stack import StackConfig
 from tests.queues import agents
 from tests.queues.docs_job import example, pod
 from tests.queues.jobs import Jobs

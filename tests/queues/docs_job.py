@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from components.base.labels import PRIORITY_LABEL, QUEUE_LABEL
-from components.queues import topology
-from embedded.cluster.kwok import TAKES
+from tensorplane.components.base.labels import PRIORITY_LABEL, QUEUE_LABEL
+from tensorplane.components.queues import topology
+from tensorplane.embedded.cluster.kwok import TAKES
 from tests.queues.jobs import Object
 from tests.support.rendering import PROJECT
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from components.admission.namespaces import Spaces
-from components.base.labels import TENSORPLANE
-from components.queues.flavors import Flavor
-from core.gvk import GVK
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.base.labels import TENSORPLANE
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.core.gvk import GVK
 from tests.queues.jobs import Jobs, Object
 
 _REGISTRATION = "admissionregistration.k8s.io/v1"

@@ -12,25 +12,25 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from components import queues, versions
-from components.base.labels import FLAVOR, JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
-from components.base.model import Resources
-from components.catalog import GPU_RESOURCE
-from components.node_groups import placement as node_placement
-from components.queues import QueueArgs, flavors, quota, topology
-from components.queues.capacity import PodSet
-from components.queues.flavors import Flavor
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from embedded.cluster.kwok import TAKES
-from embedded.cluster.node_config import SANDBOX_IMAGE
-from stack import ResolvedStack, StackConfig
+from tensorplane.components import queues, versions
+from tensorplane.components.base.labels import FLAVOR, JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
+from tensorplane.components.base.model import Resources
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.queues import QueueArgs, flavors, quota, topology
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.embedded.cluster.kwok import TAKES
+from tensorplane.embedded.cluster.node_config import SANDBOX_IMAGE
+from tensorplane.stack import ResolvedStack, StackConfig
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.training_job import job_set
+from tensorplane.workloads.training_job.role import Role
 from tests.support.waiting import eventually
-from workloads.pods import pod
-from workloads.training_job import job_set
-from workloads.training_job.role import Role
 
 Object = dict[str, Any]
 JOB_SET = GVK.parse(versions.JOBSET_API, "JobSet")

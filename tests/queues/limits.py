@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.gvk import GVK
+from tensorplane.core.gvk import GVK
 from tests.queues.docs_job import TEAM, example, pod, without_gpus
 from tests.queues.jobs import Jobs
 from tests.support.waiting import eventually

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.queues.settings import ALONE, PRIORITIES, QueueArgs
+from tensorplane.components.queues.settings import ALONE, PRIORITIES, QueueArgs
 
 CPU = "cpu"
 """The kind of machine without GPUs; its amounts are thousandths of a core."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from components.queues.capacity import PodSet
-from stack import StackConfig
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.stack import StackConfig
 from tests.queues.jobs import chief, workers
 from tests.queues.model import CPU, Pods, Rules
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
-from components.base.settings import Settings
-from core.errors import ApiError
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import ApiError
 from tests.queues.jobs import Jobs, Object
 from tests.support import goldens, rendering
 from tests.support.rendering import PROJECT, settings_of

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cli.commands.top import rows
-from cli.commands.why import answer
-from cli.commands.why import command as why
-from cli.kueue import objects as queue_objects
-from cli.kueue import workloads
-from components.base.labels import JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
-from components.queues.settings import PRIORITIES
-from components.versions import KUEUE_API
-from core.errors import ApiError
-from core.gvk import GVK
+from tensorplane.cli.commands.top import rows
+from tensorplane.cli.commands.why import answer
+from tensorplane.cli.commands.why import command as why
+from tensorplane.cli.kueue import objects as queue_objects
+from tensorplane.cli.kueue import workloads
+from tensorplane.components.base.labels import JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
+from tensorplane.components.queues.settings import PRIORITIES
+from tensorplane.components.versions import KUEUE_API
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
 from tests.queues.docs_job import TEAM, example, makers, pod, ranked, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, Jobs, Object
 from tests.queues.limits import limited

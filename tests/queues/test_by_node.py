@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from cli.commands.why import command as why
-from components.base.labels import HOSTNAME, QUEUE_LABEL
-from components.base.model import Resources
-from components.queues import topology
-from components.queues.capacity import PodSet
+from tensorplane.cli.commands.why import command as why
+from tensorplane.components.base.labels import HOSTNAME, QUEUE_LABEL
+from tensorplane.components.base.model import Resources
+from tensorplane.components.queues import topology
+from tensorplane.components.queues.capacity import PodSet
 from tests.queues.docs_job import BLOCK, UNCONSTRAINED, asking
 from tests.queues.jobs import Jobs, workers
 from tests.queues.placed import H100, QUEUES

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cli.commands.top import rows
-from cli.commands.why import command as why
-from cli.commands.why.answer import Answer
-from cli.kueue import objects as queue_objects
-from cli.kueue import workloads
+from tensorplane.cli.commands.top import rows
+from tensorplane.cli.commands.why import command as why
+from tensorplane.cli.commands.why.answer import Answer
+from tensorplane.cli.kueue import objects as queue_objects
+from tensorplane.cli.kueue import workloads
 from tests.queues.jobs import Jobs, next_second, workers
 from tests.support.waiting import eventually
 

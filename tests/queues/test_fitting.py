@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from components.admission import job_policies
-from components.base.labels import ACCELERATOR, HOSTNAME, ZONE
-from components.queues import flavors, quota
+from tensorplane.components.admission import job_policies
+from tensorplane.components.base.labels import ACCELERATOR, HOSTNAME, ZONE
+from tensorplane.components.queues import flavors, quota
 from tests.queues import in_force
 from tests.queues.docs_job import asking
 from tests.queues.jobs import Jobs, Object

@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from agents.api import ApiServer
-from agents.quota_return import flavors
-from cli.commands.why import command as why
-from cli.commands.why.answer import Answer
-from components import versions
-from components.base.labels import FLAVOR, HOSTNAME
-from components.queues import QueueArgs
-from core.gvk import GVK
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.quota_return import flavors
+from tensorplane.cli.commands.why import command as why
+from tensorplane.cli.commands.why.answer import Answer
+from tensorplane.components import versions
+from tensorplane.components.base.labels import FLAVOR, HOSTNAME
+from tensorplane.components.queues import QueueArgs
+from tensorplane.core.gvk import GVK
 from tests.queues.docs_job import UNCONSTRAINED
 from tests.queues.jobs import Jobs, workers
 from tests.queues.placed import A100, T4

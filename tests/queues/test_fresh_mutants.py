@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import ApiError
-from core.gvk import GVK
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
 from tests.mutants import fresh, oracle
 from tests.queues.jobs import Jobs
 from tests.support import counts

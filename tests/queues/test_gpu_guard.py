@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from kubernetes import config as kubeconfig
 
-from cli.commands.check import guarded_pods
-from components.admission import gpu_guard
-from components.admission.namespaces import Spaces
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from stack.gpu_guard import spaces_of
+from tensorplane.cli.commands.check import guarded_pods
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.stack.gpu_guard import spaces_of
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of
 from tests.queues.jobs import POD, Jobs, Object

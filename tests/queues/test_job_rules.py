@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from kubernetes import config as kubeconfig
 
-from components.admission import gpu_guard
-from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
-from components.queues import quota_return
-from components.queues.settings import MOST_GRACE
-from components.versions import KUEUE_API
-from core.errors import ApiError
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.base.labels import JOB_SET_NAME, QUEUE_LABEL
+from tensorplane.components.queues import quota_return
+from tensorplane.components.queues.settings import MOST_GRACE
+from tensorplane.components.versions import KUEUE_API
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
 from tests.queues.docs_job import TEAM, example, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts

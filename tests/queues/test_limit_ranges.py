@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cli.commands.check import guarded_pods
-from components.admission import gpu_guard
-from core.errors import ApiError
-from core.gvk import GVK
+from tensorplane.cli.commands.check import guarded_pods
+from tensorplane.components.admission import gpu_guard
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM
 from tests.queues.jobs import Jobs, Object

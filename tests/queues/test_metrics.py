@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 from kubernetes import client, config
 
-from components import versions
+from tensorplane.components import versions
 from tests.queues.jobs import Jobs
 from tests.support.simulated import Simulated
 from tests.support.waiting import PATIENT_SECONDS, eventually

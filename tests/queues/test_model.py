@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from components.queues.capacity import PodSet
-from core.errors import ApiError
-from stack import StackConfig
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.core.errors import ApiError
+from tensorplane.stack import StackConfig
 from tests.queues.jobs import Jobs, ObservedJob, next_second
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of

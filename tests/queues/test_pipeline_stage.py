@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.workloads.pipeline.component import PipelineArgs
+from tensorplane.workloads.pipeline.context import pipeline_context
+from tensorplane.workloads.pipeline.manifest import steps_of
 from tests.queues.jobs import Jobs, Object
 from tests.queues.random_jobs import SETTINGS
 from tests.support.rendering import PROJECT, settings_of
 from tests.support.waiting import eventually
-from workloads.pipeline.component import PipelineArgs
-from workloads.pipeline.context import pipeline_context
-from workloads.pipeline.manifest import steps_of
 
 _PARAMETER = re.compile(r"\{\{inputs\.parameters\.([\w-]+)\}\}")
 _SMALL = {"cpus": 0.1, "memoryGib": 0.1}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.admission import job_policies
-from components.queues.flavors import Flavor
-from core.errors import ApiError
-from core.gvk import GVK
+from tensorplane.components.admission import job_policies
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.core.errors import ApiError
+from tensorplane.core.gvk import GVK
 from tests.queues import in_force
 from tests.queues.docs_job import ranked
 from tests.queues.jobs import Jobs, Object

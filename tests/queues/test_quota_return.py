@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.quota_return.state import RETURN_REASON
-from cli.commands.why import command as why
-from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
-from components.queues.quota_return import ACCOUNT
-from core.gvk import GVK
+from tensorplane.agents.quota_return.state import RETURN_REASON
+from tensorplane.cli.commands.why import command as why
+from tensorplane.components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
+from tensorplane.components.queues.quota_return import ACCOUNT
+from tensorplane.core.gvk import GVK
 from tests.queues import agents
 from tests.queues.docs_job import TEAM, example, template_of
 from tests.queues.jobs import Jobs, Object, workers

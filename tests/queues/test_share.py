@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cli.commands.why import command as why
-from components.base.model import Resources
-from components.queues import QueueArgs
-from components.queues.capacity import PodSet
+from tensorplane.cli.commands.why import command as why
+from tensorplane.components.base.model import Resources
+from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.capacity import PodSet
 from tests.queues.jobs import Jobs
 from tests.queues.placed import T4
 from tests.support.waiting import eventually

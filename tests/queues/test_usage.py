@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.quota_return.objects import condition, parse_time
-from agents.usage.state import PREFIX, UsageState
-from components.queues.usage import ACCOUNT
+from tensorplane.agents.quota_return.objects import condition, parse_time
+from tensorplane.agents.usage.state import PREFIX, UsageState
+from tensorplane.components.queues.usage import ACCOUNT
 from tests.queues import agents
 from tests.queues.jobs import WORKLOAD, Jobs, workers
 from tests.support.simulated import Simulated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.force_new import Path
+from tensorplane.plugins.kubernetes.force_new import Path
 
 _JOB_SET = "kubernetes:jobset.x-k8s.io/v1alpha2:JobSet"
 WHOLE = frozenset({_JOB_SET})

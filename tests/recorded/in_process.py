@@ -14,13 +14,13 @@ import pytest
 from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockMonitor
 
-import stack
-from plugins.kubernetes import kinds, paths
+from tensorplane import stack
+from tensorplane.plugins.kubernetes import kinds, paths
+from tensorplane.workloads.training_job import deployed_runs
 from tests.recorded import provider, recording, stacks
 from tests.recorded.stacks import Step
 from tests.support import computed
 from tests.support.rendering import Echo, Registered, run, settings_of
-from workloads.training_job import deployed_runs
 
 _STACK = "pulumi:pulumi:Stack"
 _PROVIDER = "pulumi:providers:"

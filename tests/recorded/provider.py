@@ -12,12 +12,12 @@ import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from plugins.kubernetes import checkpoint, helm_release, kinds, provider_config
-from plugins.kubernetes import diff as kubernetes_diff
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.values import UNKNOWN, Properties, decode, encode, has_unknown
-from plugins.preview import diff as cloud_diff
+from tensorplane.plugins.kubernetes import checkpoint, helm_release, kinds, provider_config
+from tensorplane.plugins.kubernetes import diff as kubernetes_diff
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.values import UNKNOWN, Properties, decode, encode, has_unknown
+from tensorplane.plugins.preview import diff as cloud_diff
 from tests.support import computed
 
 PACKAGES = ("aws", "azure-native", "gcp", "kubernetes")

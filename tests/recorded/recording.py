@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.gvk import GVK
-from plugins.kubernetes import force_new, kinds
-from plugins.kubernetes.settings import Settings
+from tensorplane.core.gvk import GVK
+from tensorplane.plugins.kubernetes import force_new, kinds
+from tensorplane.plugins.kubernetes.settings import Settings
 from tests.recorded import immutable
 
 Resource = dict[str, Any]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.hosts.engine import Engine
 from tests.recorded import provider
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.kubernetes import kinds
+from tensorplane.plugins.kubernetes import kinds
 from tests.recorded import in_process, recording, stacks
 
 BEFORE = Path(__file__).with_name("before")

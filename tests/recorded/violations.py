@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from plugins.kubernetes import kinds
+from tensorplane.plugins.kubernetes import kinds
 from tests.recorded import immutable
 from tests.recorded.stacks import Step
 

@@ -27,7 +27,9 @@ from tests.support.waiting import PATIENT_SECONDS, eventually
 
 PROJECT = Path(__file__).resolve().parents[2]
 LIBRARY = PROJECT / "runtime"
-"""The folder that training processes have on PYTHONPATH."""
+"""The folder of the package `tensorplane`."""
+IN_PODS = f"{LIBRARY / 'tensorplane' / 'archive_root'}:{LIBRARY}"
+"""The PYTHONPATH of training processes: what the archive has that pods mount."""
 
 PATIENT = f"""
 import functools
@@ -60,7 +62,7 @@ _numbers = itertools.count()
 def of_library(**more: str) -> dict[str, str]:
     """What a program has that uses the library."""
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONFAULTHANDLER": "1"}
-    return {**of_machine(), "PYTHONPATH": str(LIBRARY), **quiet, **more}
+    return {**of_machine(), "PYTHONPATH": IN_PODS, **quiet, **more}
 
 
 class _Forks:

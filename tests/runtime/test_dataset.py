@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 import pytest
 
-from agents.triggers.commits import Log
+from tensorplane.agents.triggers.commits import Log
 from tensorplane.datasets import Conflict, Dataset, Note, Refused, durable, tree
 from tensorplane.datasets.retention import Rule
-from tests.runtime.launching import LIBRARY, PROJECT
+from tests.runtime.launching import IN_PODS, PROJECT
 
 PINNED = "6edf45bd440365dd14cf13b29c33d1440054b42d290738d040589a56edca881a"
 """Version of two small files: other machines and later releases must give the same id."""
@@ -372,5 +372,5 @@ def test_the_documented_program_runs(tmp_path: Path) -> None:
     (program,) = re.findall(r"(?ms)^```python\n(.*?)^```", (PROJECT / "docs" / "datasets.md").read_text())
     here = program.replace("/data", str(tmp_path))
     argv = [sys.executable, "-c", here]
-    done = subprocess.run(argv, capture_output=True, text=True, env={"PYTHONPATH": str(LIBRARY)})
+    done = subprocess.run(argv, capture_output=True, text=True, env={"PYTHONPATH": IN_PODS})
     assert (done.stdout, done.stderr) == ("1 a cat\n['cats/1.txt']\n", "")

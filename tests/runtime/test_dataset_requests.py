@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tensorplane.datasets import Dataset, Refused, __main__, request_keys, requests
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import IN_PODS
 
 
 class _Program:
@@ -24,7 +24,7 @@ class _Program:
     def ended(self, verb: str, asked: dict[str, Any], contents: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         argv = [sys.executable, "-m", "tensorplane.datasets", verb, str(self.root)]
         given = _given(asked, contents)
-        return subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": str(LIBRARY)})
+        return subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": IN_PODS})
 
     def answer(self, verb: str, asked: dict[str, Any], contents: bytes = b"") -> bytes:
         """What the program writes; in this process."""
@@ -150,7 +150,7 @@ def test_a_request_that_would_do_something_else_is_refused(
 )
 def test_what_is_no_request_is_refused_in_one_line(tmp_path: Path, verb: str, given: bytes, line: str) -> None:
     argv = [sys.executable, "-m", "tensorplane.datasets", verb, str(tmp_path / "dataset")]
-    ended = subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": str(LIBRARY)})
+    ended = subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": IN_PODS})
     assert (ended.returncode, bool(re.fullmatch(line, ended.stderr.decode().strip()))) == (1, True), ended.stderr
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.runtime.launching import environments, gang
 
 ONE_PROCESS, TWO_WORKERS, EVALUATOR = range(3)

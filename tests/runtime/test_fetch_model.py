@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from fetching import fetch_model
+from tensorplane.workloads.model_server.fetched_model import fetch_model
 
 MODEL = {"saved_model.pb": b"graph", "variables/variables.index": b"index"}
 

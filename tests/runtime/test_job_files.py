@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane.job_files import MOUNTED, enter_copy
-from workloads.pods import pod
+from tensorplane.workloads.pods import pod
 
 
 @pytest.fixture

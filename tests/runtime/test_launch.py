@@ -14,11 +14,11 @@ import pytest
 
 from tensorplane import gpus, launch, step_record, stop
 from tensorplane.checkpoints.run_folder import RUN
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.training_job import job_set
 from tests.runtime.launcher import WRITES, argv, by_path, launched, of_run, run, started
-from tests.runtime.launching import LIBRARY, environments
+from tests.runtime.launching import IN_PODS, LIBRARY, environments
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.pods import sources
-from workloads.training_job import job_set
 
 _COUNTS = "from pathlib import Path\nhere = Path(__file__).parent / 'runs'\nwith here.open('a') as f: f.write('x')\n"
 _NOTES_STEPS = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import step_record\n"
@@ -126,7 +126,7 @@ def test_a_worker_that_waits_for_the_others_ends_at_once_when_it_is_asked_to(tmp
     (tmp_path / "train.py").write_text("import tensorplane\ntensorplane.StopRequest()\ntensorplane.strategy()\n")
     arguments = argv(tmp_path, sys.executable, str(tmp_path / "train.py"))
     first, _ = environments(2)
-    with started(arguments, **first, PYTHONPATH=str(LIBRARY)) as child:
+    with started(arguments, **first, PYTHONPATH=IN_PODS) as child:
         eventually(lambda: step_record.read(tmp_path / "steps") == step_record.CONNECTING)
         child.send_signal(signal.SIGTERM)
         assert child.wait(PATIENT_SECONDS) == stop.EXIT_SAVED
@@ -334,7 +334,7 @@ def test_a_chief_that_wakes_up_between_write_and_rename_publishes_nothing(tmp_pa
     waits = f"print('written', flush=True)\n    while not Path({str(go)!r}).exists(): time.sleep(0.01)"
     script = tmp_path / "late.py"
     script.write_text(_PUBLISHES.format(text="former", then=waits))
-    env = {RUN: str(tmp_path / "digits-1"), **WRITES, "MODEL_DIR": str(models), "PYTHONPATH": str(LIBRARY)}
+    env = {RUN: str(tmp_path / "digits-1"), **WRITES, "MODEL_DIR": str(models), "PYTHONPATH": IN_PODS}
     env["TENSORPLANE_LINEAGE"] = '{"run": "digits-1"}'
     with started(argv(tmp_path / "late", sys.executable, str(script)), **env) as late:
         assert late.stdout

@@ -21,9 +21,9 @@ from tensorflow import keras
 import tensorplane
 from tensorplane import declared_lineage, job_files, lineage, provenance, seeds
 from tensorplane.datasets import Dataset, reads
-from tests.runtime.launching import LIBRARY, PROJECT, environments, gang
-from workloads.training_job import lineage as manifests
-from workloads.training_job.run import Decisive
+from tensorplane.workloads.training_job import lineage as manifests
+from tensorplane.workloads.training_job.run import Decisive
+from tests.runtime.launching import IN_PODS, PROJECT, environments, gang
 
 _JOB = {"job": "digits", "run": "digits-1", "image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}}}
 
@@ -156,7 +156,7 @@ def test_reads_of_other_pods_and_before_a_restart_count(tmp_path: Path, monkeypa
     _job_on(tmp_path, monkeypatch)
     monkeypatch.setenv("TENSORPLANE_RUN", str(tmp_path / "checkpoints" / "digits-1"))
     command = [sys.executable, "-m", "tensorplane.datasets", "open", str(tmp_path / "raw")]
-    subprocess.run(command, input="{}\n", text=True, check=True, env={**os.environ, "PYTHONPATH": str(LIBRARY)})
+    subprocess.run(command, input="{}\n", text=True, check=True, env={**os.environ, "PYTHONPATH": IN_PODS})
     (tmp_path / "checkpoints" / ".digits-1.reads" / "killed").write_text('{"dataset": "ra')
     assert [each["version"] for each in lineage.record("digits-1")["inputs"]] == [version]
 

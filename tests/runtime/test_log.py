@@ -12,10 +12,10 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driver.runs import log_line
 from tensorplane import log, loop, metrics
 from tensorplane.checkpoints.run_folder import RunFolder
 from tensorplane.cluster import Place
+from tensorplane.driver.runs import log_line
 from tensorplane.progress import Progress
 from tests.support.clock import Clock
 

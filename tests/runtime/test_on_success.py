@@ -14,10 +14,10 @@ import pytest
 from tensorplane import launch, publish, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.publish import copy_newest
+from tensorplane.workloads.training_job.launcher import Then
 from tests.runtime.launcher import WRITES, argv, run, started
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import IN_PODS
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.training_job.launcher import Then
 
 _TRAINS = """
 import os
@@ -45,7 +45,7 @@ class Job:
         return argv(self.folder, *then.options(), sys.executable, str(self.folder / "train.py"))
 
     def environment(self, **more: str) -> dict[str, str]:
-        own = {"PYTHONPATH": str(LIBRARY), "TENSORPLANE_LINEAGE": '{"run": "digits-1"}'}
+        own = {"PYTHONPATH": IN_PODS, "TENSORPLANE_LINEAGE": '{"run": "digits-1"}'}
         return {**own, "MODEL_DIR": str(self.models), **more}
 
     def run(self, arguments: list[str], **more: str) -> subprocess.CompletedProcess[str]:

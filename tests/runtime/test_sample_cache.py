@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorplane.data.sample_cache import SampleCache
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import IN_PODS
 from tests.support import counts
 from tests.support.clock import Clock
 
@@ -167,6 +167,6 @@ def test_a_process_that_ends_leaves_its_last_samples_to_others(tmp_path: Path) -
         f"cache = SampleCache(Path(sys.argv[1]), {_EXAMPLES}, {_BYTES});"
         f"cache.write(numpy.array([3]), numpy.zeros((1, {_BYTES}), numpy.uint8))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    environment = {**os.environ, "PYTHONPATH": IN_PODS}
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=environment, check=True)
     assert _cache(tmp_path).missing == _EXAMPLES - 1

@@ -16,8 +16,8 @@ from tensorplane.stages import joins, steps
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.parts import Part
+from tensorplane.workloads.pipeline.join_key import JoinKey
 from tests.support import counts
-from workloads.pipeline.join_key import JoinKey
 
 _RUN = "pairs-1"
 

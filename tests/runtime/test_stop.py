@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tensorplane.stop import EXIT_SAVED
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import IN_PODS
 from tests.support.waiting import PATIENT_SECONDS
 
 _PROGRAM = """
@@ -33,7 +33,7 @@ time.sleep(600)
 
 @contextmanager
 def _running(program: str) -> Iterator[subprocess.Popen[str]]:
-    environment = {**os.environ, "PYTHONPATH": str(LIBRARY), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONPATH": IN_PODS, "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from tensorplane.workloads.model_server import serving_config
+from tensorplane.workloads.model_server.settings import ServedModel
 from tests.serving import half_plus_two
 from tests.serving.digits import Nearest
 from tests.serving.server import HalfPlus, Server, running
 from tests.support import browser
-from workloads.model_server import serving_config
-from workloads.model_server.settings import ServedModel
 
 _MODELS = ("half", "plus", "native", "digits", "metered", "warm")
 

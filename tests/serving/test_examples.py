@@ -73,7 +73,7 @@ def test_a_context_is_part_of_every_example(server: Server) -> None:
 
 # The same tf.Examples through TensorFlow itself
 def test_values_of_every_type_are_the_features_of_a_tf_example(server: Server, stubs: Path) -> None:
-    from images.serving import json_examples
+    from tensorplane.images.serving import json_examples
 
     features = {"n": [1, -2, True], "s": ["text", {"b64": "/wA="}], "f": [0.5, float("inf")], "none": [], "big": 2**80}
     (example,) = json_examples.read({"examples": [features]}).example_list.examples

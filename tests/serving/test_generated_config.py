@@ -7,8 +7,8 @@ from pathlib import Path
 from google.protobuf import text_format
 from google.protobuf.json_format import MessageToDict
 
-from workloads.model_server import serving_config
-from workloads.model_server.settings import ServedModel
+from tensorplane.workloads.model_server import serving_config
+from tensorplane.workloads.model_server.settings import ServedModel
 
 
 def test_the_model_config_file(stubs: Path) -> None:

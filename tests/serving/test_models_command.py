@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from cli.commands.models import signatures
-from cli.serving import traffic
+from tensorplane.cli.commands.models import signatures
+from tensorplane.cli.serving import traffic
+from tensorplane.workloads.model_server.serving_config import METRICS_PATH
 from tests.serving.server import Server
-from workloads.model_server.serving_config import METRICS_PATH
 
 _REQUESTS = 5
 

@@ -16,10 +16,10 @@ from typing import Any, cast
 import pytest
 import uvicorn
 
-from images.serving import flags
+from tensorplane.images.serving import flags
+from tensorplane.workloads.model_server.serving_config import METRICS_PATH
 from tests.serving.server import Server
 from tests.support.ports import free_ports
-from workloads.model_server.serving_config import METRICS_PATH
 
 
 # "Predict API", "Specifying input tensors in row format"; the numbers are those of "Example".
@@ -129,7 +129,7 @@ def test_another_method_gets_an_error_in_json(server: Server, method: str) -> No
 
 # Without the option, the kernel holds back the receipt of an answer's first part for 40 ms, but of the first answer.
 def test_connections_send_what_they_have_at_once(stubs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from images.serving import rest, servers
+    from tensorplane.images.serving import rest, servers
 
     options: list[int] = []
 

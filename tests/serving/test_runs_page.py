@@ -13,10 +13,10 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from cli.access import Access
-from cli.commands.runs import ask, page
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.runs import ask, page
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 from tests.support import browser
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran, at, prices, workflow
 

@@ -14,10 +14,10 @@ import grpc
 import pytest
 import tensorflow as tf
 
+from tensorplane.workloads.model_server import serving_config
+from tensorplane.workloads.model_server.settings import BatchingArgs
 from tests.serving.server import HalfPlus, Server, running
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.model_server import serving_config
-from workloads.model_server.settings import BatchingArgs
 
 _SETTINGS = {"maxBatchSize": 8, "allowedBatchSizes": [4, 8], "batchTimeoutMicros": 20000}
 

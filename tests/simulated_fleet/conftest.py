@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 import yaml
 
-from components import versions
-from components.base.labels import NODE_GROUP
-from components.base.model import Resources
-from components.clusters.embedded import Embedded
-from components.node_groups import fleet
-from components.node_groups import placement as node_placement
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import NodeGroupArgs
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.paths import PROJECT
-from core.step import Step
-from driver.update.stack import Stack
-from embedded.instance import Instance
+from tensorplane.components import versions
+from tensorplane.components.base.labels import NODE_GROUP
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver.update.stack import Stack
+from tensorplane.embedded.instance import Instance
+from tensorplane.workloads.pods import pod
 from tests.support import simulated
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
-from workloads.pods import pod
 
 Settings = dict[str, Any]
 _ACCOUNT = "digits-server"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from components.base.labels import GPU_PRESENT
-from components.clusters.embedded import NODE
-from core.step import Step
-from driver import watch
+from tensorplane.components.base.labels import GPU_PRESENT
+from tensorplane.components.clusters.embedded import NODE
+from tensorplane.core.step import Step
+from tensorplane.driver import watch
 from tests.simulated_fleet.conftest import CHANGING, Deployed, Trial
 from tests.support.status_lines import status_lines
 from tests.support.waiting import eventually

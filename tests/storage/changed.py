@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cli.commands.volumes import leftovers
-from cli.commands.volumes import objects as volume_objects
-from cli.commands.volumes.leftovers import Leftover
-from core.gvk import GVK
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from driver.update.stack import Stack
+from tensorplane.cli.commands.volumes import leftovers
+from tensorplane.cli.commands.volumes import objects as volume_objects
+from tensorplane.cli.commands.volumes.leftovers import Leftover
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.driver.update.stack import Stack
 from tests.storage import kubectl
 from tests.storage.claims import SNAPSHOT_API, from_snapshot
 from tests.storage.declared import SNAPSHOT_KIND, Declared, pulumi, state

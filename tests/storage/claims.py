@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from core.kube import Kube
-from core.kube_objects import Objects
-from embedded.cluster import csi, processes, supervisor
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.processes import Alive
-from embedded.cluster.supervisor import Supervisor
-from embedded.csi.contract import DRIVER
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.embedded.cluster import csi, processes, supervisor
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.processes import Alive
+from tensorplane.embedded.cluster.supervisor import Supervisor
+from tensorplane.embedded.csi.contract import DRIVER
+from tensorplane.embedded.instance import Instance
 from tests.cluster import shell
 from tests.support.waiting import eventually
 

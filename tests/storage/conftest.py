@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.step import Step
-from embedded.instance import Instance
+from tensorplane.core.step import Step
+from tensorplane.embedded.instance import Instance
 from tests.cluster import shell
 from tests.storage.claims import Claims
 from tests.storage.declared import Declared

@@ -14,11 +14,11 @@ from typing import Any, Self
 
 import yaml
 
-from components import versions
-from core.step import Step
-from driver.target import Target
-from driver.update.stack import Stack, open_stack
-from embedded.cluster import image_store
+from tensorplane.components import versions
+from tensorplane.core.step import Step
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import Stack, open_stack
+from tensorplane.embedded.cluster import image_store
 from tests.storage.claims import SNAPSHOT_API, Claims
 from tests.support.waiting import eventually
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from components import versions
-from core.step import Step
-from images import kafka_image
+from tensorplane.components import versions
+from tensorplane.core.step import Step
+from tensorplane.images import kafka_image
 from tests.storage.claims import Claims
 from tests.storage.declared import Declared, pulumi
 from tests.support.waiting import eventually

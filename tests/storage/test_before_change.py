@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cli.commands.preview.engine import Preview
-from core.errors import UserError
-from core.step import Step
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
 from tests.storage.declared import UNRETAINED, Declared, pulumi, state
 
 pytestmark = pytest.mark.nightly("up to five updates each; told by test_destructive_diffs")

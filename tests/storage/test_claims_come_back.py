@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
-from driver import claims as missing_claims
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.driver import claims as missing_claims
 from tests.storage.declared import Declared
 
 KEPT: dict[str, Any] = {"sizeGib": 1}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cli.commands.volumes import leftovers, objects
-from embedded.cluster import csi, kubeconfig
-from embedded.cluster.node_paths import NodePaths
-from embedded.csi.api import Api
-from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
+from tensorplane.cli.commands.volumes import leftovers, objects
+from tensorplane.embedded.cluster import csi, kubeconfig
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.csi.api import Api
+from tensorplane.embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, Claims
 from tests.support.waiting import eventually

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from embedded.cluster import csi
+from tensorplane.embedded.cluster import csi
 from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims, from_claim, from_snapshot
 
 Run = Callable[..., str]

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import stack
-from cli.commands.cp.paths import VolumePath
-from cli.commands.data import history, remote, transfer
-from cli.commands.data.remote import DatasetOptions
-from components.base.settings import Settings
-from core.errors import UserError
-from stack import ResolvedStack, StackConfig
+from tensorplane import stack
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.cli.commands.data import history, remote, transfer
+from tensorplane.cli.commands.data.remote import DatasetOptions
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack, StackConfig
 from tests.storage.claims import Claims
 from tests.storage.declared import Declared
 

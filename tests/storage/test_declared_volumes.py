@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
+from tensorplane.embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 from tests.storage.claims import Claims
 from tests.storage.declared import UNRETAINED, Declared, pulumi
 from tests.support.waiting import eventually

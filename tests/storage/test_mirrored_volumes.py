@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from core.kube import Kube
-from core.kube_objects import Objects
-from core.step import Step
-from embedded import cluster
-from embedded.cluster import csi, pool, stopping
-from embedded.cluster.node_paths import NodePaths
-from embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, EVERY_ANNOTATION, MIRROR_ANNOTATION
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.core.kube_objects import Objects
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import csi, pool, stopping
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, EVERY_ANNOTATION, MIRROR_ANNOTATION
+from tensorplane.embedded.instance import Instance
 from tests.cluster import shell
 from tests.storage.claims import PODS, Claims
 from tests.storage.declared import UNRETAINED, Declared

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components import versions
+from tensorplane.components import versions
 from tests.storage.claims import Claims
 from tests.storage.declared import UNRETAINED
 from tests.storage.streaming import SMALL, Streaming, job

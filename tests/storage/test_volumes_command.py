@@ -7,16 +7,16 @@ import subprocess
 import sys
 from functools import partial
 
-import stack
-from cli.commands.check import node_sizes
-from cli.commands.check.volumes import problems
-from cli.commands.volumes import leftovers, rows
-from cli.commands.volumes import objects as volume_facts
-from cli.commands.volumes.leftovers import Leftover
-from components.base.settings import Settings
-from components.clusters.embedded import Embedded
-from components.volumes.settings import VolumeArgs
-from core.paths import PROJECT
+from tensorplane import stack
+from tensorplane.cli.commands.check import node_sizes
+from tensorplane.cli.commands.check.volumes import problems
+from tensorplane.cli.commands.volumes import leftovers, rows
+from tensorplane.cli.commands.volumes import objects as volume_facts
+from tensorplane.cli.commands.volumes.leftovers import Leftover
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.core.paths import PROJECT
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims
 from tests.support.waiting import eventually
@@ -42,7 +42,7 @@ def test_it_shows_what_the_cluster_has(claims: Claims) -> None:
 
 def test_the_command_itself_runs_and_a_wrong_name_is_one_line(claims: Claims) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "cli", "volumes", *words]
+        argv = [sys.executable, "-m", "tensorplane.cli", "volumes", *words]
         return subprocess.run(argv, cwd=PROJECT, env=os.environ, capture_output=True, text=True, check=False)
 
     assert claims.instance.kubeconfig.exists()

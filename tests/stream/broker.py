@@ -20,11 +20,11 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from components.streams.brokers.embedded import deployment
-from core.step import Step
+from tensorplane.components.streams.brokers.embedded import deployment
+from tensorplane.core.step import Step
+from tensorplane.toolchain import kafka
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from toolchain import kafka
 
 # One small process that starts fast; its compiler's second tier pays only for servers that stay.
 JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

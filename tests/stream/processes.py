@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import IN_PODS
 
 
 class Processes:
@@ -17,7 +17,7 @@ class Processes:
 
     def __init__(self, module: str, environment: Mapping[str, str], log: Path) -> None:
         self._module, self._log = module, log
-        self._environment = {**os.environ, "PYTHONPATH": str(LIBRARY), **environment}
+        self._environment = {**os.environ, "PYTHONPATH": IN_PODS, **environment}
 
     @contextmanager
     def running(self, count: int = 1) -> Iterator[list[subprocess.Popen[bytes]]]:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from components.streams.base_settings import MirrorArgs
-from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
-from core.step import Step
+from tensorplane.components.streams.base_settings import MirrorArgs
+from tensorplane.components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
+from tensorplane.core.step import Step
+from tensorplane.toolchain import kafka
 from tests.stream import broker as broker_process
 from tests.stream import mirror_maker
 from tests.stream.broker import Broker
 from tests.support.waiting import eventually
-from toolchain import kafka
 
 pytestmark = pytest.mark.nightly("a second broker and MirrorMaker 2, whose jars are fetched for it alone")
 _NUMBERS = 60

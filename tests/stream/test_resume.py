@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.launching import LIBRARY, environments
+from tests.runtime.launching import IN_PODS, environments
 from tests.stream.broker import Broker
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS
@@ -32,7 +32,7 @@ class Run:
         stream = {"bootstrap": broker.bootstrap, "topics": [topic], "group": self.group, "settings": {}}
         self.environment = {
             **os.environ,
-            "PYTHONPATH": str(LIBRARY),
+            "PYTHONPATH": IN_PODS,
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "STREAMS": json.dumps({"events": stream}),
             "CHECKPOINT_DIR": str(folder),

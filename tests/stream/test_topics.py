@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from agents.topics import __main__ as topics
+from tensorplane.agents.topics import __main__ as topics
 from tests.stream.broker import Broker
 from tests.support.waiting import PATIENT_SECONDS
 

@@ -1,6 +1,6 @@
 """Extended resources of public device plugins: those that are accelerators, each with its source, and others."""
 
-from components.catalog import ACCELERATORS
+from tensorplane.components.catalog import ACCELERATORS
 
 _HAMI = "Project-HAMi/HAMi, pkg/device"
 SOURCES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.kueue.objects import KUEUE, condition
-from core.kube import Kube
+from tensorplane.cli.kueue.objects import KUEUE, condition
+from tensorplane.core.kube import Kube
 
 
 def by_owner(kube: Kube, namespace: str) -> dict[str, dict[str, Any]]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster import kubeconfig, pki
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import kubeconfig, pki
+from tensorplane.embedded.instance import Instance
 
 USER = "user"
 """The name in the certificate of the kubeconfig."""

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-import toolchain
-from core.errors import UserError
+from tensorplane import toolchain
+from tensorplane.core.errors import UserError
 
 Objects = Mapping[tuple[str, str], dict[str, Any]]
 """By kind and name."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 import click
 
 from bench.__main__ import FIGURES
-from cli import __main__ as tensorplane
+from tensorplane.cli import __main__ as tensorplane
 from tests.support.documented import PROJECT, Command
 
 _ORDINARY = ". [ cat cd cp curl diff echo export git grep mkdir openssl pip printf pytest read shred umask"
@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{2,}\b|\$|^[A-Z]$")
 _FILE = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:ya?ml|json|py|txt|toml|md|sh)")
 _GENERATED = ("preview.md", "drift.md")
 _FLAG = re.compile(r"(?:^|[\s,])(--?[a-zA-Z][\w-]*)")
-_OURS = ("driver", "embedded", "cli", "bench", "stack", "workloads", "agents", "tests")
+_OURS = ("tensorplane", "bench", "tests")
 
 
 def problems(command: Command, there: Collection[str] = ()) -> Iterator[str]:
@@ -86,14 +86,15 @@ def _python(command: Command) -> Iterator[str]:
         if module not in ("pytest", "pip"):
             yield f"no module {module}"
         return
-    path = PROJECT / module.replace(".", "/")
+    root = PROJECT / "runtime" if module.startswith("tensorplane") else PROJECT
+    path = root / module.replace(".", "/")
     if not (path / "__main__.py").exists() and not path.with_suffix(".py").exists():
         yield f"no module {module}"
         return
     words = [word for word in rest if not word.startswith("-")]
     flags = [word.partition("=")[0] for word in rest if word.startswith("-")]
     if flags:
-        known = _flags((sys.executable, "-m", module, *(words[:1] if module == "embedded" else [])))
+        known = _flags((sys.executable, "-m", module, *(words[:1] if module == "tensorplane.embedded" else [])))
         yield from (f"no flag {flag}" for flag in flags if flag not in known)
 
 

@@ -8,13 +8,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import images
-import toolchain
-from core.step import Step
-from embedded import cluster
-from embedded.cluster import cgroups
-from embedded.cluster.lock import only_one
-from embedded.instance import Instance
+from tensorplane import images, toolchain
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.embedded.cluster.lock import only_one
+from tensorplane.embedded.instance import Instance
 
 
 @contextlib.contextmanager

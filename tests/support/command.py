@@ -7,13 +7,13 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from tensorplane.toolchain import launchers
 from tests.support.waiting import PATIENT_SECONDS
-from toolchain import launchers
 
 
 def argv(*words: str) -> list[str]:
     """What starts it."""
-    return launchers.argv("cli", *words)
+    return launchers.argv("tensorplane.cli", *words)
 
 
 def output(folder: Path, *words: str, code: int = 0, environment: Mapping[str, str] = os.environ) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import images
-import toolchain
-from core.step import Step
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane import images, toolchain
+from tensorplane.core.step import Step
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 
 
 def provide(instance: Instance, *controllers: str, streams: bool = False) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import cache
-from embedded.cluster import cgroups
-from embedded.instance import Instance
+from tensorplane.core.paths import cache
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.embedded.instance import Instance
 from tests.support.counts import shard
 
 FILE = cache() / "test-costs.jsonl"

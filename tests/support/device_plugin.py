@@ -16,7 +16,7 @@ from pathlib import Path
 
 import grpc
 
-from embedded.cluster.node_paths import DEVICE_PLUGINS
+from tensorplane.embedded.cluster.node_paths import DEVICE_PLUGINS
 from tests.support.nodes import RealNode
 from tests.support.waiting import eventually
 

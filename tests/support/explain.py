@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from core.kube import Kube
-from core.paths import PROJECT
-from embedded.cluster import processes
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.embedded.cluster import processes
+from tensorplane.embedded.instance import Instance
 
 _EVENTS = 30
 _PODS = 8

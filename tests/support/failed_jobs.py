@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, cast
 
-from components.base.labels import NAME
-from core.kube import Kube
+from tensorplane.components.base.labels import NAME
+from tensorplane.core.kube import Kube
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\nValueError: boom\n'
 NOW = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=datetime.UTC)

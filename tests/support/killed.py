@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import Any
 
-from core.kube import Kube
+from tensorplane.core.kube import Kube
 from tests.support.waiting import eventually
 
 

@@ -10,10 +10,10 @@ import sys
 import threading
 from pathlib import Path
 
-from agents import lease
-from agents.api import ApiServer
-from agents.leader_election import ElectedLeader, Timing
-from agents.lease import Lease
+from tensorplane.agents import lease
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.leader_election import ElectedLeader, Timing
+from tensorplane.agents.lease import Lease
 from tests.support import plain_http
 
 NAMESPACE, NAME = "team", "agent.usage"

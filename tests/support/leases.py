@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
-from agents.api import CONFLICT, NOT_FOUND
+from tensorplane.agents.api import CONFLICT, NOT_FOUND
 
 
 def refused(code: int) -> urllib.error.HTTPError:

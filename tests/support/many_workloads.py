@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from cli.commands.preview.engine import Streamed
+from tensorplane.cli.commands.preview.engine import Streamed
 from tests.support import previewed_graphs
 
 ONE = "job-0000"

@@ -25,15 +25,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from core.kube import Kube
-from embedded.cluster import cgroups, processes
-from embedded.cluster.host import run
-from embedded.cluster.network import UPLINK
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import Node
-from embedded.cluster.processes import Alive
-from embedded.cluster.supervisor import Supervisor
-from embedded.instance import Instance
+from tensorplane.core.kube import Kube
+from tensorplane.embedded.cluster import cgroups, processes
+from tensorplane.embedded.cluster.host import run
+from tensorplane.embedded.cluster.network import UPLINK
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.nodes import Node
+from tensorplane.embedded.cluster.processes import Alive
+from tensorplane.embedded.cluster.supervisor import Supervisor
+from tensorplane.embedded.instance import Instance
 from tests.support.processes import is_alive
 from tests.support.waiting import eventually
 

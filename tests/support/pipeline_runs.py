@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from cli.pipelines.cost import Prices
-from components.clusters.eks import Eks
-from components.node_groups import fleet
-from components.node_groups.settings import NodeGroupArgs
-from workloads.pipeline import manifest as pipeline_manifest
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageContext, Stored
-from workloads.pods.files import bundle
-from workloads.pods.mounts import Mountable
+from tensorplane.cli.pipelines.cost import Prices
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.workloads.pipeline import manifest as pipeline_manifest
+from tensorplane.workloads.pipeline.settings import PipelineSettings
+from tensorplane.workloads.pipeline.stage_pods import StageContext, Stored
+from tensorplane.workloads.pods.files import bundle
+from tensorplane.workloads.pods.mounts import Mountable
 
 NAME, NAMESPACE = "texts", "vision"
 BEGIN = datetime(2026, 11, 26, 12, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.api import ApiServer
+from tensorplane.agents.api import ApiServer
 
 
 def connection(host: str, port: int, *, timeout: float, context: None) -> HTTPConnection:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.settings import JobSettings
 
 IMAGE = "team/train:1"
 SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}

@@ -9,7 +9,7 @@ import random
 import socket
 from collections.abc import Iterator
 
-from core.paths import cache
+from tensorplane.core.paths import cache
 
 _RANGE = range(20000, 29000)
 """Below those that the kernel gives to outgoing connections, and below Kubernetes' node ports."""

@@ -12,10 +12,10 @@ import yaml
 from google.protobuf import json_format
 from pulumi.runtime.mocks import MockMonitor
 
-import stack
-from cli.commands.preview.engine import Streamed
-from components.base.settings import Settings
-from stack_file import StackFile
+from tensorplane import stack
+from tensorplane.cli.commands.preview.engine import Streamed
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack_file import StackFile
 from tests.support.rendering import PROJECT, Echo, without_what_nobody_reads
 
 Event = dict[str, Any]

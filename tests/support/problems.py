@@ -6,9 +6,9 @@ from typing import Any
 
 import pulumi
 
-import stack
-from components.base.problems import Key
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.problems import Key
+from tensorplane.components.base.settings import Settings
 from tests.support.rendering import PROJECT, settings_of
 
 DEV = PROJECT / "Pulumi.dev.yaml"

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import stack
-from components.base.problems import Key
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.problems import Key
+from tensorplane.components.base.settings import Settings
 from tests.support.rendering import Rendered, run, settings_of
 
 _KEPT = 40

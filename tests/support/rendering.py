@@ -15,8 +15,8 @@ from pulumi.runtime import mocks, rpc
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import source_pb2
 
-import stack_file
-from components.base.settings import Settings
+from tensorplane import stack_file
+from tensorplane.components.base.settings import Settings
 from tests.support import computed
 
 PROJECT = Path(__file__).resolve().parents[2]

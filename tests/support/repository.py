@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 
 _OURS = ("-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
 
@@ -38,9 +38,9 @@ class Clone:
     def tensorplane(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Runs a command as somebody would in this clone."""
         return subprocess.run(
-            [sys.executable, "-m", "cli", *arguments],
+            [sys.executable, "-m", "tensorplane.cli", *arguments],
             cwd=self.folder,
-            env={**os.environ, **variables},
+            env={**os.environ, "PYTHONPATH": str(self.folder / "runtime"), **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -53,9 +53,9 @@ def remote(folder: Path, files: dict[str, str]) -> Path:
     listed = run("-C", str(PROJECT), "ls-files", "-co", "--exclude-standard", "-z").split("\0")
     for name in filter(None, listed):
         source, target = PROJECT / name, work / name
-        if source.is_file() and not name.startswith("tests/"):
+        if os.path.lexists(source) and not name.startswith("tests/"):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+            shutil.copy2(source, target, follow_symlinks=False)
     for name, text in files.items():
         (work / name).write_text(text)
     run("init", "-q", "-b", "main", str(work))

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents.rollout.cluster import PodStatus
-from agents.rollout.controller import Controller
-from agents.rollout.decide import Track
-from agents.rollout.gates import ERROR_RATE, Gate
-from agents.rollout.spec import Rollout, RolloutSpec
-from agents.rollout.state import RolloutDecision, RolloutState
+from tensorplane.agents.rollout.cluster import PodStatus
+from tensorplane.agents.rollout.controller import Controller
+from tensorplane.agents.rollout.decide import Track
+from tensorplane.agents.rollout.gates import ERROR_RATE, Gate
+from tensorplane.agents.rollout.spec import Rollout, RolloutSpec
+from tensorplane.agents.rollout.state import RolloutDecision, RolloutState
 
 REPLICAS = 4
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.pods.mounts import Mountable
-from workloads.pods.streams import Client
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.settings import JobSettings
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.streams import Client
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.settings import JobSettings
 
 Event = dict[str, Any]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cli.access import Access
-from cli.serving import rest
-from workloads.model_server import serving_config
-from workloads.model_server.settings import ServedModel
+from tensorplane.cli.access import Access
+from tensorplane.cli.serving import rest
+from tensorplane.workloads.model_server import serving_config
+from tensorplane.workloads.model_server.settings import ServedModel
 
 NAMESPACE = "tensorplane-dev"
 HALF = {"volume": "models", "path": "half", "versions": {"latest": 2}, "labels": {"stable": 2, "canary": 3}}

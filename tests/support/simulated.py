@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.step import Step
-from driver.target import Target
-from driver.update.stack import Stack, open_stack
-from embedded.cluster import image_store
-from embedded.instance import Instance
+from tensorplane.core.step import Step
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.stack import Stack, open_stack
+from tensorplane.embedded.cluster import image_store
+from tensorplane.embedded.instance import Instance
 from tests.support import cluster_fixture
 
 

@@ -6,8 +6,8 @@ import io
 
 from rich.console import Console
 
-from driver import status
-from embedded.instance import Instance
+from tensorplane.driver import status
+from tensorplane.embedded.instance import Instance
 
 
 def status_lines(instance: Instance) -> list[list[str]]:

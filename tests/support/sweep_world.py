@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.sweep.controller import Controller
-from agents.sweep.decide import Action, Job
-from agents.sweep.journal import Journal
-from agents.sweep.spec import RUN, SweepSpec, placeholder
-from agents.sweep.study import Study
+from tensorplane.agents.sweep.controller import Controller
+from tensorplane.agents.sweep.decide import Action, Job
+from tensorplane.agents.sweep.journal import Journal
+from tensorplane.agents.sweep.spec import RUN, SweepSpec, placeholder
+from tensorplane.agents.sweep.study import Study
 
 STEPS = 27
 FAILS = 4

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.triggers.controller import Controller
-from agents.triggers.spec import TriggerSpec
-from agents.triggers.state import TriggerDecision, TriggerState
+from tensorplane.agents.triggers.controller import Controller
+from tensorplane.agents.triggers.spec import TriggerSpec
+from tensorplane.agents.triggers.state import TriggerDecision, TriggerState
 from tensorplane.datasets import Commit, Dataset, Note
 
 PIPELINE = "digits"

@@ -8,10 +8,9 @@ from typing import Any
 
 import pulumi
 
-import stack
-import stack_file
-from components.base.settings import Settings
-from stack.resolved import ResolvedStack
+from tensorplane import stack, stack_file
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack.resolved import ResolvedStack
 
 JOB: dict[str, Any] = {
     "kind": "trainingJob",

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.step import Step
-from toolchain import golang, tool_folders
-from toolchain.go_module import GoModule
-from toolchain.golang import Go
+from tensorplane.core.step import Step
+from tensorplane.toolchain import golang, tool_folders
+from tensorplane.toolchain.go_module import GoModule
+from tensorplane.toolchain.golang import Go
 
 _MAIN = """package main
 

@@ -8,18 +8,18 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from components import versions
-from components.clusters.settings import ClusterArgs
-from components.gpu_runtime import NAMESPACE
-from components.gpu_runtime.plugin import Plugin
-from components.node_groups import fleet
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import NodeGroupArgs
-from core.step import Step
+from tensorplane.components import versions
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.gpu_runtime import NAMESPACE
+from tensorplane.components.gpu_runtime.plugin import Plugin
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.core.step import Step
+from tensorplane.toolchain import charts
 from tests.support.charts import Objects
 from tests.support.charts import rendered as rendered_chart
-from toolchain import charts
 
 H100 = {"accelerator": "h100-80gb", "perNode": 8, "max": 2}
 GROUPS: dict[str, dict[str, Any]] = {

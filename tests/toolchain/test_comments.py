@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.commands.preview import render
-from cli.commands.preview.report import Change, PolicyResult, Property, Report
-from cli.commands.preview.section import SEPARATOR
-from core.paths import PROJECT
-from driver.update.data_at_risk import Risk
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.report import Change, PolicyResult, Property, Report
+from tensorplane.cli.commands.preview.section import SEPARATOR
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver.update.data_at_risk import Risk
 from tests.support import forges
 
 CI = PROJECT / "examples" / "ci"

@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from components import versions
-from components.controllers import argo_workflows, gateway, keda, prometheus
-from components.controllers.prometheus import PrometheusArgs
-from components.versions import GATEWAY_CLASS, Chart
-from core.step import Step
-from images import add_ons
+from tensorplane.components import versions
+from tensorplane.components.controllers import argo_workflows, gateway, keda, prometheus
+from tensorplane.components.controllers.prometheus import PrometheusArgs
+from tensorplane.components.versions import GATEWAY_CLASS, Chart
+from tensorplane.core.step import Step
+from tensorplane.images import add_ons
+from tensorplane.toolchain import go_build, go_module, golang
 from tests.support import charts
 from tests.support.charts import Objects
-from toolchain import go_build, go_module, golang
 
 Template = Callable[[str], Objects]
 _CHARTS = {

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from core.paths import PROJECT
-from core.step import Step
-from core.tasks import command
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import command
+from tensorplane.toolchain import go_build, go_module
+from tensorplane.toolchain.go_module import GoModule
+from tensorplane.toolchain.golang import Go
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from tests.toolchain.stand_in_program import script
-from toolchain import go_build, go_module
-from toolchain.go_module import GoModule
-from toolchain.golang import Go
 
 
 def test_a_build_reports_how_far_it_is(own_cache: Path, tiny: GoModule, tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_a_compile_error_is_reported_and_leaves_nothing(own_cache: Path, tiny: G
 _BUILD = """
 import sys
 from pathlib import Path
-from core.step import Step
-from toolchain import go_build
-from toolchain.go_module import GoModule
+from tensorplane.core.step import Step
+from tensorplane.toolchain import go_build
+from tensorplane.toolchain.go_module import GoModule
 go_build.build(GoModule("tiny", Path(sys.argv[1]), only=("./hello",)), Step("tiny"))
 """
 

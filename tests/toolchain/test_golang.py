@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.toolchain import go_build, golang
+from tensorplane.toolchain.go_module import GoModule
+from tensorplane.toolchain.golang import Go
 from tests.toolchain.stand_in_program import script, wheel
-from toolchain import go_build, golang
-from toolchain.go_module import GoModule
-from toolchain.golang import Go
 
 
 def test_a_recent_go_on_path_is_used(own_cache: Path, go: Go, only_on_path: Callable[..., Path]) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.toolchain import debian, python_packages
 from tests.toolchain.stand_in_program import wheel
-from toolchain import debian, python_packages
 
 OF_APT = pytest.mark.nightly("asks this machine's apt and its lists")
 

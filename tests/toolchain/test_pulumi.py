@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from core.step import Step
+from tensorplane.core.step import Step
+from tensorplane.toolchain import go_module, pulumi, tools
+from tensorplane.toolchain.golang import MODULES, Go
 from tests.toolchain.stand_in_host import StandInHost
 from tests.toolchain.stand_in_program import script
-from toolchain import go_module, pulumi, tools
-from toolchain.golang import MODULES, Go
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_the_environments_own_link_is_not_the_users(
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     script(tmp_path / "venv" / "bin" / "pulumi", "echo v3.999.1")
     monkeypatch.setenv("PATH", str(tmp_path / "venv" / "bin"))
-    monkeypatch.setattr("toolchain.tool_folders._SYSTEM", ())
+    monkeypatch.setattr("tensorplane.toolchain.tool_folders._SYSTEM", ())
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     assert pulumi.find() is None
 
@@ -107,7 +107,7 @@ def test_out_of_reach_the_cli_is_built_from_its_go_module(
 def go_built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the modules whose build was asked for; the build itself has a test of its own."""
     asked: list[str] = []
-    monkeypatch.setattr("toolchain.go_build.build", lambda module, _: asked.append(module.name))
+    monkeypatch.setattr("tensorplane.toolchain.go_build.build", lambda module, _: asked.append(module.name))
     return asked
 
 

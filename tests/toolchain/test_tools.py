@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
-from embedded.environment import project_environment
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.embedded.environment import project_environment
+from tensorplane.toolchain import go_module, launchers, python_packages, tasks, tools
+from tensorplane.toolchain.go_module import GoModule
 from tests.toolchain.stand_in_program import script
-from toolchain import go_module, launchers, python_packages, tasks, tools
-from toolchain.go_module import GoModule
 
 
 @pytest.fixture(autouse=True)

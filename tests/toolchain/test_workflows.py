@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
-from core.paths import PROJECT
-from core.step import Step
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.toolchain import go_build
+from tensorplane.toolchain.go_module import GoModule
+from tensorplane.toolchain.golang import MODULES
 from tests.support.checked_commands import problems
 from tests.support.documented import parsed
-from toolchain import go_build
-from toolchain.go_module import GoModule
-from toolchain.golang import MODULES
 
 CI = PROJECT / "examples" / "ci"
 WORKFLOWS = sorted((CI / "github").glob("*.yml"))

@@ -5,20 +5,20 @@ publish to them.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.model import NAME_LIMIT
-from components.base.problems import Key, Note, Problem, did_you_mean
-from components.queues.capacity import PodSet
-from workloads.family import Declared, WorkloadArgs
-from workloads.model_server import model_sources
-from workloads.model_server.canary import checks as canary_checks
-from workloads.model_server.exposure import checks as exposure_checks
-from workloads.model_server.fetched_model import checks as fetched_model_checks
-from workloads.model_server.page import NAME_SUFFIX
-from workloads.model_server.settings import BatchingArgs, ServedModel, ServerSettings
-from workloads.pods import checks as pods_checks
-from workloads.pods import resources
-from workloads.pods.mounts import Location
-from workloads.scaling import checks as scaling_checks
+from tensorplane.components.base.model import NAME_LIMIT
+from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.model_server import model_sources
+from tensorplane.workloads.model_server.canary import checks as canary_checks
+from tensorplane.workloads.model_server.exposure import checks as exposure_checks
+from tensorplane.workloads.model_server.fetched_model import checks as fetched_model_checks
+from tensorplane.workloads.model_server.page import NAME_SUFFIX
+from tensorplane.workloads.model_server.settings import BatchingArgs, ServedModel, ServerSettings
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.pods import resources
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.scaling import checks as scaling_checks
 
 _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
 

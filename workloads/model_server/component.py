@@ -7,27 +7,27 @@ from typing import Any, ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.problems import Key, Problem
-from components.queues.capacity import PodSet
-from workloads import gpu_requests
-from workloads.family import Declared, Platform, Workload, WorkloadArgs
-from workloads.model_server import checks as server_checks
-from workloads.model_server import manifest as manifests
-from workloads.model_server import page as model_page
-from workloads.model_server import serves
-from workloads.model_server.exposure import component as exposure_component
-from workloads.model_server.exposure.settings import GatewayArgs
-from workloads.model_server.manifest import GRPC_PORT, REST_PORT
-from workloads.model_server.serving import Serving, allow_connections
-from workloads.model_server.serving_pods import NOT_AWAITED, Pods
-from workloads.model_server.settings import ModelPageArgs, ServerSettings
-from workloads.pods import objects
-from workloads.pods.mounts import Location
-from workloads.pods.owner import Owner
-from workloads.scaling import autoscaler as scaling_component
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads import gpu_requests
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs
+from tensorplane.workloads.model_server import checks as server_checks
+from tensorplane.workloads.model_server import manifest as manifests
+from tensorplane.workloads.model_server import page as model_page
+from tensorplane.workloads.model_server import serves
+from tensorplane.workloads.model_server.exposure import component as exposure_component
+from tensorplane.workloads.model_server.exposure.settings import GatewayArgs
+from tensorplane.workloads.model_server.manifest import GRPC_PORT, REST_PORT
+from tensorplane.workloads.model_server.serving import Serving, allow_connections
+from tensorplane.workloads.model_server.serving_pods import NOT_AWAITED, Pods
+from tensorplane.workloads.model_server.settings import ModelPageArgs, ServerSettings
+from tensorplane.workloads.pods import objects
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.scaling import autoscaler as scaling_component
 
 
 class ModelServerArgs(ServerSettings, WorkloadArgs):

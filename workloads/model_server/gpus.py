@@ -3,15 +3,15 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.model import Resources
-from components.base.plural import number_of
-from components.base.problems import Key, Problem
-from components.catalog import GPU_RESOURCE
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import TimeSlicing
-from components.queues.capacity import PodSet
-from workloads.family import WorkloadArgs
-from workloads.model_server.settings import ServerSettings
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import TimeSlicing
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.model_server.settings import ServerSettings
 
 
 def shared_by(resources: Resources, fleet: Fleet) -> dict[str, int]:

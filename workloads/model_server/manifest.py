@@ -6,16 +6,16 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from components.base.labels import HOSTNAME, ZONE
-from workloads.model_server import serving_config
-from workloads.model_server.fetched_model import manifest as fetched_model_manifest
-from workloads.model_server.fetched_model.manifest import Fetching
-from workloads.model_server.settings import ServedModel, ServerSettings
-from workloads.pods import pod
-from workloads.pods.files import Bundle, bundle
-from workloads.pods.mounts import Mountable
-from workloads.pods.objects import Identity
-from workloads.pods.streams import InPod
+from tensorplane.components.base.labels import HOSTNAME, ZONE
+from tensorplane.workloads.model_server import serving_config
+from tensorplane.workloads.model_server.fetched_model import manifest as fetched_model_manifest
+from tensorplane.workloads.model_server.fetched_model.manifest import Fetching
+from tensorplane.workloads.model_server.settings import ServedModel, ServerSettings
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import Bundle, bundle
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.objects import Identity
+from tensorplane.workloads.pods.streams import InPod
 
 GRACE_SECONDS = 30
 """Seconds for a server that gets SIGTERM to answer the requests that it has accepted, before SIGKILL."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from components.base.problems import did_you_mean
-from workloads.family import WorkloadArgs
-from workloads.model_server.settings import ServedModel, ServerSettings
-from workloads.pods.mounts import Location
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.problems import did_you_mean
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.model_server.settings import ServedModel, ServerSettings
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.training_job.settings import JobSettings
 
 W = TypeVar("W", bound=WorkloadArgs)
 

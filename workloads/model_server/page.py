@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent.agent import Agent, Resources
-from components.base.labels import SKIP_AWAIT, labels, selector
+from tensorplane.components.agent.agent import Agent, Resources
+from tensorplane.components.base.labels import SKIP_AWAIT, labels, selector
 
 NAME_SUFFIX = "-page"
 """What the names of the page's objects end with, after the server's name."""

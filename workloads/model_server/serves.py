@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from workloads.model_server.canary.settings import CanaryArgs, GateArgs
-from workloads.model_server.settings import ServedModel, VersionPolicy
+from tensorplane.workloads.model_server.canary.settings import CanaryArgs, GateArgs
+from tensorplane.workloads.model_server.settings import ServedModel, VersionPolicy
 
 
 def words(served: Mapping[str, ServedModel]) -> dict[str, str]:

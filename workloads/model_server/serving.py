@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workloads.family import Platform
-from workloads.model_server import manifest as manifests
-from workloads.model_server import page as model_page
-from workloads.model_server.canary import component as rollouts
-from workloads.model_server.canary.manifest import Rollout
-from workloads.model_server.exposure import manifest as exposing
-from workloads.model_server.exposure import manifest as exposure_manifest
-from workloads.model_server.fetched_model import manifest as fetched_model_manifest
-from workloads.model_server.fetched_model.manifest import Fetching
-from workloads.model_server.manifest import GRPC_PORT, REST_PORT, ConfigFiles
-from workloads.model_server.settings import ServerSettings
-from workloads.pods import sources
-from workloads.pods.owner import Owner
+from tensorplane.workloads.family import Platform
+from tensorplane.workloads.model_server import manifest as manifests
+from tensorplane.workloads.model_server import page as model_page
+from tensorplane.workloads.model_server.canary import component as rollouts
+from tensorplane.workloads.model_server.canary.manifest import Rollout
+from tensorplane.workloads.model_server.exposure import manifest as exposing
+from tensorplane.workloads.model_server.exposure import manifest as exposure_manifest
+from tensorplane.workloads.model_server.fetched_model import manifest as fetched_model_manifest
+from tensorplane.workloads.model_server.fetched_model.manifest import Fetching
+from tensorplane.workloads.model_server.manifest import GRPC_PORT, REST_PORT, ConfigFiles
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.pods.owner import Owner
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Serving:
             return None
         cluster, code = (
             self.platform.cluster.args,
-            fetched_model_manifest.code(self.owner.name, sources.model_fetcher()),
+            fetched_model_manifest.code(self.owner.name),
         )
         return Fetching(models, code, cluster.images.python, cluster.catalog_region)
 

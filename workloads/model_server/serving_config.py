@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from workloads.model_server.settings import BatchingArgs, ServedModel, VersionPolicy
+from tensorplane.workloads.model_server.settings import BatchingArgs, ServedModel, VersionPolicy
 
 METRICS_PATH = "/monitoring/prometheus/metrics"
 """Of the metrics on the REST port."""

@@ -7,18 +7,18 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import SKIP_AWAIT
-from components.node_groups import placement as node_placement
-from workloads.family import created
-from workloads.model_server import gpus
-from workloads.model_server import manifest as manifests
-from workloads.model_server.canary import component as rollouts
-from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
-from workloads.model_server.canary.manifest import LABELS, READINESS_GATES, STABLE_LABELS
-from workloads.model_server.manifest import REST_PORT, ConfigFiles
-from workloads.model_server.serving import Serving
-from workloads.pods import objects, references
-from workloads.pods.streams import in_pod
+from tensorplane.components.base.labels import SKIP_AWAIT
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.workloads.family import created
+from tensorplane.workloads.model_server import gpus
+from tensorplane.workloads.model_server import manifest as manifests
+from tensorplane.workloads.model_server.canary import component as rollouts
+from tensorplane.workloads.model_server.canary.controller_objects import CANARY_SUFFIX
+from tensorplane.workloads.model_server.canary.manifest import LABELS, READINESS_GATES, STABLE_LABELS
+from tensorplane.workloads.model_server.manifest import REST_PORT, ConfigFiles
+from tensorplane.workloads.model_server.serving import Serving
+from tensorplane.workloads.pods import objects, references
+from tensorplane.workloads.pods.streams import in_pod
 
 NOT_AWAITED = {SKIP_AWAIT: "true"}
 """Annotation of objects that become ready once a model exists, which may be days after `pulumi up`."""

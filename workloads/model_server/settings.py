@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from components.base.model import In, Model, Name, RelativePath, Resources, refuse_all_but
-from components.base.value_types import Image
-from workloads.model_server.canary.settings import CanaryArgs, Version
-from workloads.model_server.exposure.settings import ClientArgs, ExposureArgs, GatewayArgs
-from workloads.model_server.fetched_model import settings as fetched_model_settings
-from workloads.model_server.fetched_model.settings import FetchArgs, ModelUri
-from workloads.pods.mounts import Location
-from workloads.pods.streams import StreamUseArgs
-from workloads.scaling.settings import ScalingArgs
+from tensorplane.components.base.model import In, Model, Name, RelativePath, Resources, refuse_all_but
+from tensorplane.components.base.value_types import Image
+from tensorplane.workloads.model_server.canary.settings import CanaryArgs, Version
+from tensorplane.workloads.model_server.exposure.settings import ClientArgs, ExposureArgs, GatewayArgs
+from tensorplane.workloads.model_server.fetched_model import settings as fetched_model_settings
+from tensorplane.workloads.model_server.fetched_model.settings import FetchArgs, ModelUri
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.pods.streams import StreamUseArgs
+from tensorplane.workloads.scaling.settings import ScalingArgs
 
 
 class BatchingArgs(Model):

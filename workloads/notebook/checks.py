@@ -6,11 +6,11 @@ from dataclasses import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from components.base.problems import Key, Problem
-from workloads.family import Declared
-from workloads.notebook import manifest
-from workloads.notebook.settings import NotebookSettings
-from workloads.training_job import checks as training_job_checks
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.notebook import manifest
+from tensorplane.workloads.notebook.settings import NotebookSettings
+from tensorplane.workloads.training_job import checks as training_job_checks
 
 _LAB = "jupyterlab"
 

@@ -5,19 +5,19 @@ from typing import Any, Literal
 
 import pulumi
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.problems import Key, Problem
-from components.queues.capacity import PodSet
-from workloads import gpu_requests
-from workloads.family import Declared, Platform, Workload, WorkloadArgs
-from workloads.notebook import checks as notebook_checks
-from workloads.notebook import manifest as manifests
-from workloads.notebook.settings import NotebookSettings
-from workloads.platform_settings import PlatformSettings
-from workloads.pods import pod_sets
-from workloads.training_job import packages
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads import gpu_requests
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs
+from tensorplane.workloads.notebook import checks as notebook_checks
+from tensorplane.workloads.notebook import manifest as manifests
+from tensorplane.workloads.notebook.settings import NotebookSettings
+from tensorplane.workloads.platform_settings import PlatformSettings
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.training_job import packages
 
 
 class NotebookArgs(NotebookSettings, WorkloadArgs):

@@ -1,8 +1,8 @@
 """A notebook as the job that runs it: one pod, admitted by its queue, which ends when nobody uses it."""
 
-from workloads.notebook.settings import NotebookSettings
-from workloads.training_job.settings import JobSettings, SecretKey
-from workloads.training_job.strategies.single import Single
+from tensorplane.workloads.notebook.settings import NotebookSettings
+from tensorplane.workloads.training_job.settings import JobSettings, SecretKey
+from tensorplane.workloads.training_job.strategies.single import Single
 
 PORT = 8888
 TOKEN_KEY = "token"  # noqa: S105

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.model import In, Model, Name, Resources
-from components.base.value_types import Image
-from workloads.pods.mounts import Location, MountArgs
-from workloads.pods.objects import Egress
-from workloads.training_job.settings import Package, Value, Variable
+from tensorplane.components.base.model import In, Model, Name, Resources
+from tensorplane.components.base.value_types import Image
+from tensorplane.workloads.pods.mounts import Location, MountArgs
+from tensorplane.workloads.pods.objects import Egress
+from tensorplane.workloads.training_job.settings import Package, Value, Variable
 
 
 class NotebookSettings(Model):

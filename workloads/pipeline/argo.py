@@ -9,11 +9,21 @@ from typing import Any
 import yaml
 from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
 
-from components.base import pod_security
-from components.base.labels import FENCED, STAGE
-from workloads.pipeline.run import ENTRY
-from workloads.pipeline.settings import PipelineSettings, StageArgs, parameter
-from workloads.pipeline.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, KEEP, SUMMARY, VERSION, Steps, folder_of
+from tensorplane.components.base import pod_security
+from tensorplane.components.base.labels import FENCED, STAGE
+from tensorplane.workloads.pipeline.run import ENTRY
+from tensorplane.workloads.pipeline.settings import PipelineSettings, StageArgs, parameter
+from tensorplane.workloads.pipeline.stage_pods import (
+    FOLDER_OUT,
+    ID,
+    ITEM,
+    ITEMS,
+    KEEP,
+    SUMMARY,
+    VERSION,
+    Steps,
+    folder_of,
+)
 
 # Hera's import changes how PyYAML writes text of several lines, everywhere: digests of what others write must not
 # depend on whether the stack has a pipeline.

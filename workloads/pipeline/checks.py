@@ -4,25 +4,25 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from components.base.model import NAME_LIMIT
-from components.base.problems import Key, Problem, did_you_mean, unknown_name
-from components.datasets.settings import DatasetArgs
-from components.queues.capacity import PodSet
-from workloads.family import Declared, WorkloadArgs
-from workloads.model_server import checks as model_server_checks
-from workloads.model_server import model_sources
-from workloads.model_server.settings import ServerSettings
-from workloads.pipeline.join_key import JoinKey
-from workloads.pipeline.run import ENTRY, HASH, STEPS
-from workloads.pipeline.settings import PipelineSettings, StageArgs, StageInput
-from workloads.pipeline.stage_pods import MODEL_URL, OUT, path_of
-from workloads.pipeline.steps.agent import NAME_SUFFIX
-from workloads.pipeline.triggers import checks as triggers_checks
-from workloads.pods import checks as pods_checks
-from workloads.pods import command, resources
-from workloads.training_job import checks as training_job_checks
-from workloads.training_job import queueing, tensorflow_image
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.model import NAME_LIMIT
+from tensorplane.components.base.problems import Key, Problem, did_you_mean, unknown_name
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.model_server import checks as model_server_checks
+from tensorplane.workloads.model_server import model_sources
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.pipeline.join_key import JoinKey
+from tensorplane.workloads.pipeline.run import ENTRY, HASH, STEPS
+from tensorplane.workloads.pipeline.settings import PipelineSettings, StageArgs, StageInput
+from tensorplane.workloads.pipeline.stage_pods import MODEL_URL, OUT, path_of
+from tensorplane.workloads.pipeline.steps.agent import NAME_SUFFIX
+from tensorplane.workloads.pipeline.triggers import checks as triggers_checks
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.pods import command, resources
+from tensorplane.workloads.training_job import checks as training_job_checks
+from tensorplane.workloads.training_job import queueing, tensorflow_image
+from tensorplane.workloads.training_job.settings import JobSettings
 
 _NAME_LIMIT = NAME_LIMIT - len("-") - HASH
 """Its runs, whose names are labels of their pods, have a hash after it."""

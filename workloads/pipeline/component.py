@@ -7,25 +7,25 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base import encrypted, problems
-from components.base import outputs as registered
-from components.base.names import digest_of
-from components.base.problems import Key, Problem
-from components.datasets.settings import DatasetArgs
-from components.queues.capacity import PodSet
-from workloads import gpu_requests
-from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
-from workloads.model_server.manifest import REST_PORT
-from workloads.pipeline import checks as pipeline_checks
-from workloads.pipeline import executor
-from workloads.pipeline import manifest as manifests
-from workloads.pipeline.context import pipeline_context
-from workloads.pipeline.settings import PipelineSettings, StageArgs, source_name
-from workloads.pipeline.steps import component as steps_component
-from workloads.pipeline.triggers import component as triggers_component
-from workloads.pods import pod_sets
-from workloads.pods.owner import Owner
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted, problems
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.names import digest_of
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads import gpu_requests
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.model_server.manifest import REST_PORT
+from tensorplane.workloads.pipeline import checks as pipeline_checks
+from tensorplane.workloads.pipeline import executor
+from tensorplane.workloads.pipeline import manifest as manifests
+from tensorplane.workloads.pipeline.context import pipeline_context
+from tensorplane.workloads.pipeline.settings import PipelineSettings, StageArgs, source_name
+from tensorplane.workloads.pipeline.steps import component as steps_component
+from tensorplane.workloads.pipeline.triggers import component as triggers_component
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.pods.owner import Owner
 
 
 class PipelineArgs(PipelineSettings, WorkloadArgs):

@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from components.base.model import Resources
-from components.node_groups import placement
-from components.queues import job_labels
-from workloads.model_server.manifest import model_url
-from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.settings import PipelineSettings, StageArgs
-from workloads.pipeline.stage_pods import Server, StageContext, Stored
-from workloads.platform_settings import PlatformSettings
-from workloads.pods import references, sources
-from workloads.pods.files import bundle
-from workloads.training_job import packages, platform_context
+from tensorplane.components.base.model import Resources
+from tensorplane.components.node_groups import placement
+from tensorplane.components.queues import job_labels
+from tensorplane.workloads.model_server.manifest import model_url
+from tensorplane.workloads.pipeline.manifest import PipelineContext
+from tensorplane.workloads.pipeline.settings import PipelineSettings, StageArgs
+from tensorplane.workloads.pipeline.stage_pods import Server, StageContext, Stored
+from tensorplane.workloads.platform_settings import PlatformSettings
+from tensorplane.workloads.pods import references, sources
+from tensorplane.workloads.pods.files import bundle
+from tensorplane.workloads.training_job import packages, platform_context
 
 
 def pipeline_context(name: str, settings: PipelineSettings, platform: PlatformSettings) -> PipelineContext:

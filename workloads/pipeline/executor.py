@@ -9,8 +9,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.controllers.argo_workflows import EXECUTOR_RULES
-from workloads.pods.owner import Owner
+from tensorplane.components.controllers.argo_workflows import EXECUTOR_RULES
+from tensorplane.workloads.pods.owner import Owner
 
 _TOKEN = "{account}.service-account-token"  # noqa: S105  # the name by which Argo finds it
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from components.base.model import Model, NonEmptyStr, refuse_all_but
+from tensorplane.components.base.model import Model, NonEmptyStr, refuse_all_but
 
 _WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
 _BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}

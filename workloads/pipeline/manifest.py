@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.base.labels import PIPELINE, SOURCES
-from components.base.names import digest_of
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageContext, Steps, Stored
-from workloads.pods.files import Bundle
-from workloads.pods.objects import Identity, Manifest
+from tensorplane.components.base.labels import PIPELINE, SOURCES
+from tensorplane.components.base.names import digest_of
+from tensorplane.workloads.pipeline.settings import PipelineSettings
+from tensorplane.workloads.pipeline.stage_pods import StageContext, Steps, Stored
+from tensorplane.workloads.pods.files import Bundle
+from tensorplane.workloads.pods.objects import Identity, Manifest
 
 COMPONENT_VALUE = "pipeline"
 """Value of the component label of objects of pipelines."""
@@ -71,7 +71,7 @@ def code(settings: PipelineSettings, context: PipelineContext) -> list[Bundle]:
 def template(settings: PipelineSettings, context: PipelineContext) -> Manifest:
     """The WorkflowTemplate, of which each run is a Workflow."""
     # Hera takes a second to import.
-    from workloads.pipeline import argo
+    from tensorplane.workloads.pipeline import argo
 
     steps = steps_of(settings, context)
     about = {

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from components import versions
-from components.base.labels import PIPELINE, SOURCES, STAGE
-from components.base.names import digest_of
+from tensorplane.components import versions
+from tensorplane.components.base.labels import PIPELINE, SOURCES, STAGE
+from tensorplane.components.base.names import digest_of
 
 HASH = 16
 """Characters of both hashes in a run's name: with two runs of one name, the second would not be started."""

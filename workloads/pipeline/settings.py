@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from components.base.model import Accelerator, Argument, Model, Name, NonEmptyStr, Resources, refuse_all_but
-from components.base.value_types import Image, MountPath
-from components.datasets.settings import ColumnType
-from workloads.pipeline.join_key import JoinKey
-from workloads.pipeline.triggers.settings import TriggerArgs
-from workloads.pods.files import Source, Target
-from workloads.training_job.settings import JobSettings, ServerModel, Text, Variable
+from tensorplane.components.base.model import Accelerator, Argument, Model, Name, NonEmptyStr, Resources, refuse_all_but
+from tensorplane.components.base.value_types import Image, MountPath
+from tensorplane.components.datasets.settings import ColumnType
+from tensorplane.workloads.pipeline.join_key import JoinKey
+from tensorplane.workloads.pipeline.triggers.settings import TriggerArgs
+from tensorplane.workloads.pods.files import Source, Target
+from tensorplane.workloads.training_job.settings import JobSettings, ServerModel, Text, Variable
 
 MAIN = "main"
 _BRANCH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

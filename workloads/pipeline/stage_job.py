@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.base.labels import FENCED
-from workloads.pods import pod
-from workloads.pods.objects import Manifest
-from workloads.pods.pod import VolumeMount
+from tensorplane.components.base.labels import FENCED
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.objects import Manifest
+from tensorplane.workloads.pods.pod import VolumeMount
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -5,17 +5,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from components.base.model import Resources
-from workloads.pipeline import stage_job
-from workloads.pipeline.settings import KEEPER, StageArgs, StageInput
-from workloads.pods import fence, pod, variables
-from workloads.pods.files import Bundle, bundles, fits_one
-from workloads.pods.mounts import Mountable
-from workloads.pods.objects import Identity, Manifest
-from workloads.training_job import manifest as training_job_manifest
-from workloads.training_job.context import JobContext
-from workloads.training_job.manifest import JobManifest
-from workloads.training_job.run import Recorded
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.pipeline import stage_job
+from tensorplane.workloads.pipeline.settings import KEEPER, StageArgs, StageInput
+from tensorplane.workloads.pods import fence, pod, variables
+from tensorplane.workloads.pods.files import Bundle, bundles, fits_one
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.objects import Identity, Manifest
+from tensorplane.workloads.training_job import manifest as training_job_manifest
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.manifest import JobManifest
+from tensorplane.workloads.training_job.run import Recorded
 
 IN, OUT = "/in", "/out"
 """Folders of a stage's program by default: its inputs, each in a folder of its name, and its results."""

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.base.problems import Key, Problem, did_you_mean, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.streams.settings import StreamArgs
-from components.volumes import access
-from components.volumes import checks as volume_check
-from components.volumes.mirrors import volsync
-from components.volumes.settings import VolumeArgs
-from stack_file.nearest import is_close
-from workloads.pods import sources
-from workloads.pods.files import of_script
-from workloads.pods.mounts import Location, MountArgs
-from workloads.pods.streams import StreamUseArgs
+from tensorplane.components.base.problems import Key, Problem, did_you_mean, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes import access
+from tensorplane.components.volumes import checks as volume_check
+from tensorplane.components.volumes.mirrors import volsync
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.stack_file.nearest import is_close
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.pods.files import of_script
+from tensorplane.workloads.pods.mounts import Location, MountArgs
+from tensorplane.workloads.pods.streams import StreamUseArgs
 
 
 def check_volume(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Problem]:

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from components.base.plural import number_of
-from components.base.problems import Key, Problem, did_you_mean
-from workloads.training_job import tf_config
-from workloads.training_job.launcher import PYTHON
-from workloads.training_job.role import Role
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.workloads.training_job import tf_config
+from tensorplane.workloads.training_job.launcher import PYTHON
+from tensorplane.workloads.training_job.role import Role
 
 LIMIT_BYTES = 256 * 1024
 """Limit of a command and its variables together. The JobSet and Kueue's Workload contain them; the API server accepts

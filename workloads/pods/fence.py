@@ -8,11 +8,11 @@ nobody fences.
 
 from collections.abc import Iterable, Mapping
 
-from components.base.labels import FENCED
-from workloads.pods.mounts import Mountable
-from workloads.pods.pod import VolumeMount
-from workloads.training_job.launcher import PYTHON
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.labels import FENCED
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.pod import VolumeMount
+from tensorplane.workloads.training_job.launcher import PYTHON
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def annotations(settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:

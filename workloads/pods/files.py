@@ -10,10 +10,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.base.model import Line, refuse_all_but
-from components.base.names import digest
+from tensorplane.components.base.model import Line, refuse_all_but
+from tensorplane.components.base.names import digest
 
-PACKAGE = "package:"
+FROM_PACKAGE = "package:"
 FOLDER = "."
 """Target of a folder whose files are in the working directory itself."""
 
@@ -34,10 +34,10 @@ def _check_target(value: str) -> str:
 
 
 def _check_source(value: str) -> str:
-    path = PurePosixPath(value.removeprefix(PACKAGE))
+    path = PurePosixPath(value.removeprefix(FROM_PACKAGE))
     if not value or path.is_absolute() or ".." in path.parts:
         refuse_all_but(
-            f"a file of the project (examples/digits/train.py) or of a Python package ({PACKAGE}NAME/data.csv)"
+            f"a file of the project (examples/digits/train.py) or of a Python package ({FROM_PACKAGE}NAME/data.csv)"
         )
     return value
 

@@ -2,10 +2,10 @@
 
 import pulumi
 
-from components.namespace import Namespace
-from workloads.pods import files, sources
-from workloads.pods.owner import Owner
-from workloads.training_job import deployed_runs
+from tensorplane.components.namespace import Namespace
+from tensorplane.workloads.pods import files, sources
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.training_job import deployed_runs
 
 
 class SharedLibrary:

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import model_validator
 
-from components.base.model import Model, RelativePath
-from components.base.value_types import MountPath
-from workloads.pods.pod import VolumeMount
+from tensorplane.components.base.model import Model, RelativePath
+from tensorplane.components.base.value_types import MountPath
+from tensorplane.workloads.pods.pod import VolumeMount
 
 
 class MountArgs(Model):

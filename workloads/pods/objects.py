@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from components.agent.code import API_SERVER_PORTS
-from components.base.labels import (
+from tensorplane.components.agent.code import API_SERVER_PORTS
+from tensorplane.components.base.labels import (
     COMPONENT,
     MANAGED_BY,
     NAME,
@@ -20,9 +20,9 @@ from components.base.labels import (
     TENSORPLANE,
     TRACK,
 )
-from components.base.labels import labels as labels_of
-from components.base.model import Line, Model, refuse_all_but
-from workloads.pods.files import Bundle
+from tensorplane.components.base.labels import labels as labels_of
+from tensorplane.components.base.model import Line, Model, refuse_all_but
+from tensorplane.workloads.pods.files import Bundle
 
 INTERNET = "internet"
 _METADATA = ipaddress.ip_address("169.254.169.254")

@@ -7,11 +7,11 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.namespace import Namespace
-from workloads.family import Space
-from workloads.pods import objects
-from workloads.pods.files import Bundle
-from workloads.pods.objects import Destination, Identity, Manifest
+from tensorplane.components.namespace import Namespace
+from tensorplane.workloads.family import Space
+from tensorplane.workloads.pods import objects
+from tensorplane.workloads.pods.files import Bundle
+from tensorplane.workloads.pods.objects import Destination, Identity, Manifest
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from components.clusters.settings import ClusterArgs
-from components.node_groups import placement
-from components.node_groups.fleet import Fleet
-from components.queues import topology
-from components.queues.capacity import PodSet, QueueCapacity
-from workloads.pods import pod_sets
-from workloads.training_job.context import Placement
-from workloads.training_job.settings import JobSettings, Within
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.node_groups import placement
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues import topology
+from tensorplane.components.queues.capacity import PodSet, QueueCapacity
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.training_job.context import Placement
+from tensorplane.workloads.training_job.settings import JobSettings, Within
 
 
 def of(

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from components.base import names, pod_security, quantities
-from components.base.labels import HOSTNAME
-from components.base.model import Resources
-from components.catalog import GPU_RESOURCE
-from workloads.pods.files import Bundle
+from tensorplane.components.base import names, pod_security, quantities
+from tensorplane.components.base.labels import HOSTNAME
+from tensorplane.components.base.model import Resources
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.workloads.pods.files import Bundle
 
 APP = "/opt/tensorplane/app"
 """Directory of a workload's files, which is its working directory."""

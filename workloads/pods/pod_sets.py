@@ -1,7 +1,7 @@
 """A job's pods for the checks of queues and node groups."""
 
-from components.queues.capacity import PodSet
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def of(settings: JobSettings) -> list[PodSet]:

@@ -1,12 +1,12 @@
 """The volumes and streams that a workload refers to, as plain data for its manifests."""
 
-from components.streams.access import client_label
-from workloads.platform_settings import PlatformSettings
-from workloads.pods import streams
-from workloads.pods.mounts import Mountable
-from workloads.pods.pod import SecretFiles
-from workloads.pods.streams import StreamUseArgs
-from workloads.scaling import manifest as scaling_manifest
+from tensorplane.components.streams.access import client_label
+from tensorplane.workloads.platform_settings import PlatformSettings
+from tensorplane.workloads.pods import streams
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.pod import SecretFiles
+from tensorplane.workloads.pods.streams import StreamUseArgs
+from tensorplane.workloads.scaling import manifest as scaling_manifest
 
 
 def mountable(name: str, platform: PlatformSettings) -> Mountable:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.base.model import Resources
-from components.base.problems import Key, Problem
-from components.node_groups.checks import pod_fit
-from components.node_groups.checks import pods as pod_checks
-from components.queues.capacity import PodSet
-from workloads.family import Declared
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups.checks import pod_fit
+from tensorplane.components.node_groups.checks import pods as pod_checks
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared
 
 
 def find_problems(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[Problem]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from workloads.pods import pod
-from workloads.pods.files import FOLDER, PACKAGE
+from tensorplane.core.paths import PACKAGE, PROJECT
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import FOLDER, FROM_PACKAGE
 
-PROJECT = Path(__file__).resolve().parents[2]
 MOST_FILES = 5000
 """Maximum number of files of one folder: a larger one holds data or an environment, not code."""
 
@@ -70,15 +70,20 @@ def _is_junk(name: str) -> bool:
 
 def library() -> dict[str, bytes]:
     """tensorplane's library, which every training pod can import, by path in its folder: one archive."""
-    return {pod.ARCHIVE: _library(PROJECT / "runtime")}
+    return {pod.ARCHIVE: _library(PACKAGE)}
 
 
 @cache
-def _library(folder: Path) -> bytes:
+def _library(package: Path) -> bytes:
     """Made once: a stack may have hundreds of jobs."""
-    modules = [*folder.glob("*.py"), *(folder / "tensorplane").rglob("*.py")]
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in modules}
-    return _zipped({**_MAIN, **found})
+    modules = [*package.glob("*.py"), *(path for part in _LIBRARY for path in (package / part).glob("*.py"))]
+    found = {f"tensorplane/{path.relative_to(package)}": path.read_bytes() for path in modules}
+    beside = {path.name: path.read_bytes() for path in (package / "archive_root").glob("*.py")}
+    return _zipped({**_MAIN, **beside, **found})
+
+
+_LIBRARY = ("checkpoints", "data", "datasets", "keras", "parameter_server", "stages")
+"""Its subpackages: the others of `tensorplane` never run in training pods."""
 
 
 _MAIN = {"__main__.py": b"import tensorplane.__main__\n"}
@@ -93,7 +98,7 @@ def steps() -> dict[str, bytes]:
     """The part of the library that the steps of pipelines run, as an archive: datasets, stages, versions of models, and
     what unpacks large files.
     """
-    folder = PROJECT / "runtime" / "tensorplane"
+    folder = PACKAGE
     modules = [path for part in ("datasets", "stages") for path in (folder / part).glob("*.py")]
     modules += [folder / path for path in _OF_STEPS]
     found = {f"tensorplane/{path.relative_to(folder)}": path.read_bytes() for path in modules}
@@ -110,16 +115,11 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def model_fetcher() -> bytes:
-    """The program with which the pods of model servers fetch models."""
-    return (PROJECT / "runtime" / "fetching" / "fetch_model.py").read_bytes()
-
-
 def located(source: str, project: Path | None = None) -> Path:
     """Local path of a source. A package is located without importing it, because TensorFlow takes seconds."""
-    if not source.startswith(PACKAGE):
+    if not source.startswith(FROM_PACKAGE):
         return (project or PROJECT) / source
-    package, _, inside = source.removeprefix(PACKAGE).partition("/")
+    package, _, inside = source.removeprefix(FROM_PACKAGE).partition("/")
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from components.base.model import Model, Name, refuse_all_but
-from workloads.pods import pod
+from tensorplane.components.base.model import Model, Name, refuse_all_but
+from tensorplane.workloads.pods import pod
 
 
 class StreamUseArgs(Model):

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from components.base.problems import Key, Problem, unknown_name
-from components.queues.capacity import PodSet
-from workloads.family import Declared
-from workloads.pods import checks as pods_checks
-from workloads.recorder.settings import RecorderSettings
-from workloads.rules import images
-from workloads.rules import streams as rules_streams
+from tensorplane.components.base.problems import Key, Problem, unknown_name
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.recorder.settings import RecorderSettings
+from tensorplane.workloads.rules import images
+from tensorplane.workloads.rules import streams as rules_streams
 
 _COPIES = 3
 """A window's records are in memory as they were read, and once more as its files."""
@@ -28,7 +28,7 @@ def find_problems(
         pod_sets,
         declared,
         lacks="client of Kafka",
-        remedy="install runtime/requirements-streams.txt in an image with Python",
+        remedy="install images/requirements/streams.txt in an image with Python",
         uses_none="a recorder does not use GPUs",
     )
     read = settings.input

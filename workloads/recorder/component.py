@@ -5,21 +5,21 @@ from typing import Any, ClassVar, Literal
 
 import pulumi
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.problems import Key, Problem
-from components.node_groups import placement as node_placement
-from components.queues.capacity import PodSet
-from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
-from workloads.model_server.exposure import component as exposure_component
-from workloads.pipeline import context as pipeline_context
-from workloads.pods import objects, references, sources
-from workloads.pods.owner import Owner
-from workloads.recorder import checks as recorder_checks
-from workloads.recorder import manifest as manifests
-from workloads.recorder.settings import RecorderSettings
-from workloads.scorer import manifest as scorer_manifest
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.model_server.exposure import component as exposure_component
+from tensorplane.workloads.pipeline import context as pipeline_context
+from tensorplane.workloads.pods import objects, references, sources
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.recorder import checks as recorder_checks
+from tensorplane.workloads.recorder import manifest as manifests
+from tensorplane.workloads.recorder.settings import RecorderSettings
+from tensorplane.workloads.scorer import manifest as scorer_manifest
 
 
 class RecorderArgs(RecorderSettings, WorkloadArgs):

@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.pipeline.stage_pods import Stored
-from workloads.pods import pod
-from workloads.pods.files import Bundle
-from workloads.pods.objects import Identity
-from workloads.pods.streams import Client, in_pod
-from workloads.recorder.settings import RecorderSettings
-from workloads.scorer.manifest import INPUT, METRICS_PORT
+from tensorplane.workloads.pipeline.stage_pods import Stored
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import Bundle
+from tensorplane.workloads.pods.objects import Identity
+from tensorplane.workloads.pods.streams import Client, in_pod
+from tensorplane.workloads.recorder.settings import RecorderSettings
+from tensorplane.workloads.scorer.manifest import INPUT, METRICS_PORT
 
 COMPONENT_VALUE = "recording"
 """Value of the component label of objects of recorders."""

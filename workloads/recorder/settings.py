@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from components.base.model import In, Model, Name, NonEmptyStr, Resources
-from components.base.value_types import Image
-from workloads.pipeline.settings import MAIN, Branch
-from workloads.pods.streams import StreamUseArgs
+from tensorplane.components.base.model import In, Model, Name, NonEmptyStr, Resources
+from tensorplane.components.base.value_types import Image
+from tensorplane.workloads.pipeline.settings import MAIN, Branch
+from tensorplane.workloads.pods.streams import StreamUseArgs
 
 
 class RecordedArgs(Model):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.problems import Key
+from tensorplane.components.base.problems import Key
 
 
 def each(after: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:

@@ -4,12 +4,12 @@ start each other."""
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from components.base.problems import Key, Problem
-from workloads.family import WorkloadArgs
-from workloads.pipeline.settings import MAIN, PipelineSettings, source_name
-from workloads.pipeline.triggers.settings import TriggerArgs
-from workloads.recorder.settings import RecorderSettings
-from workloads.rules import circles
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.pipeline.settings import MAIN, PipelineSettings, source_name
+from tensorplane.workloads.pipeline.triggers.settings import TriggerArgs
+from tensorplane.workloads.recorder.settings import RecorderSettings
+from tensorplane.workloads.rules import circles
 
 
 class _Writer(NamedTuple):

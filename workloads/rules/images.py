@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.model import Resources
-from components.base.problems import Key, Note, Problem
-from components.clusters.settings import ClusterArgs
-from components.node_groups.fleet import Fleet
-from components.node_groups.shape import Shape
-from components.queues.capacity import PodSet
-from workloads.family import Declared, WorkloadArgs
-from workloads.pods import resources
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.pods import resources
 
 # Its publisher builds it for amd64 alone (github.com/tensorflow/serving/issues/1750, 1948).
 _FOR_AMD64 = re.compile(r"(?:docker\.io/)?tensorflow/serving(?::[^@]+)?(?:@.*)?")

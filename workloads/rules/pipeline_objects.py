@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from components.base.problems import Key, Problem
-from workloads.family import WorkloadArgs
-from workloads.pipeline.manifest import EXECUTOR_SUFFIX
-from workloads.pipeline.settings import PipelineSettings, StageArgs
-from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
-from workloads.pipeline.triggers.agent import NAME_SUFFIX as TRIGGERS_SUFFIX
-from workloads.scorer.settings import ScorerSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.pipeline.manifest import EXECUTOR_SUFFIX
+from tensorplane.workloads.pipeline.settings import PipelineSettings, StageArgs
+from tensorplane.workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
+from tensorplane.workloads.pipeline.triggers.agent import NAME_SUFFIX as TRIGGERS_SUFFIX
+from tensorplane.workloads.scorer.settings import ScorerSettings
 
 _API_SUFFIX, _SERVER_SUFFIX = "-api", "-server"
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.base.problems import Key, Problem
-from components.clusters.settings import NO_ZONE, ClusterArgs
-from components.node_groups import node_size
-from components.node_groups.fleet import Fleet
-from components.node_groups.shape import Shape
-from components.queues.capacity import PodSet
-from components.volumes import checks as volume_check
-from components.volumes.settings import VolumeArgs
-from workloads.family import Declared, WorkloadArgs
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.settings import NO_ZONE, ClusterArgs
+from tensorplane.components.node_groups import node_size
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.volumes import checks as volume_check
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.workloads.family import Declared, WorkloadArgs
 
 Pods = Sequence[PodSet]
 

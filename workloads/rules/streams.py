@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Note, Problem, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.streams.settings import StreamArgs
-from workloads.family import WorkloadArgs
-from workloads.model_server.settings import ServerSettings
-from workloads.pods import checks as pods_checks
-from workloads.pods.streams import StreamUseArgs
-from workloads.recorder.settings import RecorderSettings
-from workloads.scorer.settings import ScorerSettings
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.problems import Key, Note, Problem, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.pods.streams import StreamUseArgs
+from tensorplane.workloads.recorder.settings import RecorderSettings
+from tensorplane.workloads.scorer.settings import ScorerSettings
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def check_names(

@@ -3,11 +3,11 @@
 import pulumi
 import pulumi_kubernetes as k8s
 
-from workloads.model_server.exposure.component import custom
-from workloads.pods.owner import Owner
-from workloads.scaling import manifest as manifests
-from workloads.scaling.settings import ScalingArgs
-from workloads.scorer.settings import LagScalingArgs
+from tensorplane.workloads.model_server.exposure.component import custom
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.scaling import manifest as manifests
+from tensorplane.workloads.scaling.settings import ScalingArgs
+from tensorplane.workloads.scorer.settings import LagScalingArgs
 
 
 def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, depends_on: list[pulumi.Resource]) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from components.base.problems import Key, Problem
-from components.controllers.prometheus import PrometheusArgs
-from workloads.family import Declared
-from workloads.model_server.settings import ServerSettings
-from workloads.scaling.settings import ScalingArgs
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.controllers.prometheus import PrometheusArgs
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.scaling.settings import ScalingArgs
 
 NO_METRICS = (
     "requires a Prometheus server with the metrics, but that of the stack does not find ServiceMonitors; "

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workloads.pods.files import Bundle, bundle
-from workloads.pods.objects import Identity, Manifest
-from workloads.scaling.settings import ScalingArgs
-from workloads.scorer.settings import LagScalingArgs
+from tensorplane.workloads.pods.files import Bundle, bundle
+from tensorplane.workloads.pods.objects import Identity, Manifest
+from tensorplane.workloads.scaling.settings import ScalingArgs
+from tensorplane.workloads.scorer.settings import LagScalingArgs
 
 _WINDOW = "2m"
 """Time over which rates are computed: at least two scrapes of Prometheus, which by default are a minute apart."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.model import Model, NonEmptyStr
+from tensorplane.components.base.model import Model, NonEmptyStr
 
 
 class ScalingArgs(Model):

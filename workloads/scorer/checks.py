@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.problems import Key, Problem
-from components.queues.capacity import PodSet
-from components.streams.settings import StreamArgs
-from workloads.family import Declared, WorkloadArgs
-from workloads.model_server import checks as model_server_checks
-from workloads.model_server.settings import ServerSettings
-from workloads.rules import circles, images
-from workloads.rules import streams as rules_streams
-from workloads.scorer.settings import LagScalingArgs, ScorerSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.model_server import checks as model_server_checks
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.rules import circles, images
+from tensorplane.workloads.rules import streams as rules_streams
+from tensorplane.workloads.scorer.settings import LagScalingArgs, ScorerSettings
 
 
 def find_problems(
@@ -24,7 +24,7 @@ def find_problems(
         pod_sets,
         declared,
         lacks="client of Kafka",
-        remedy="install runtime/requirements-streams.txt in an image with Python",
+        remedy="install images/requirements/streams.txt in an image with Python",
         uses_none="a scorer does not use GPUs, its model server does",
     )
     yield from model_server_checks.check_server_name(settings.server, (*at, "server"), declared)

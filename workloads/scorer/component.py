@@ -5,23 +5,23 @@ from typing import Any, ClassVar, Literal
 
 import pulumi
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.problems import Key, Problem
-from components.node_groups import placement as node_placement
-from components.queues.capacity import PodSet
-from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
-from workloads.model_server.exposure import component as exposure_component
-from workloads.model_server.manifest import REST_PORT
-from workloads.pods import objects, references, sources
-from workloads.pods.files import Bundle
-from workloads.pods.owner import Owner
-from workloads.pods.streams import Client
-from workloads.scaling import autoscaler as scaling_component
-from workloads.scorer import checks as scorer_checks
-from workloads.scorer import manifest as manifests
-from workloads.scorer.settings import ScorerSettings
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.model_server.exposure import component as exposure_component
+from tensorplane.workloads.model_server.manifest import REST_PORT
+from tensorplane.workloads.pods import objects, references, sources
+from tensorplane.workloads.pods.files import Bundle
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.pods.streams import Client
+from tensorplane.workloads.scaling import autoscaler as scaling_component
+from tensorplane.workloads.scorer import checks as scorer_checks
+from tensorplane.workloads.scorer import manifest as manifests
+from tensorplane.workloads.scorer.settings import ScorerSettings
 
 
 class ScorerArgs(ScorerSettings, WorkloadArgs):

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
-from workloads.model_server.manifest import model_url
-from workloads.pods import pod
-from workloads.pods.files import Bundle, bundle
-from workloads.pods.objects import Identity
-from workloads.pods.streams import Client, in_pod
-from workloads.scorer.settings import ScorerSettings
+from tensorplane.components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from tensorplane.workloads.model_server.manifest import model_url
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import Bundle, bundle
+from tensorplane.workloads.pods.objects import Identity
+from tensorplane.workloads.pods.streams import Client, in_pod
+from tensorplane.workloads.scorer.settings import ScorerSettings
 
 COMPONENT_VALUE = "scoring"
 """Value of the component label of objects of scorers."""

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.model import In, Model, Name, NonEmptyStr, Resources
-from components.base.value_types import Image
-from workloads.pods.streams import StreamUseArgs
-from workloads.training_job.settings import ServerModel
+from tensorplane.components.base.model import In, Model, Name, NonEmptyStr, Resources
+from tensorplane.components.base.value_types import Image
+from tensorplane.workloads.pods.streams import StreamUseArgs
+from tensorplane.workloads.training_job.settings import ServerModel
 
 
 class InputArgs(Model):

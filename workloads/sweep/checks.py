@@ -3,16 +3,16 @@
 import math
 from collections.abc import Iterator
 
-from components.base.plural import number_of
-from components.base.problems import Key, Problem
-from workloads.family import Declared
-from workloads.pods import checks as pods_checks
-from workloads.pods import pod_sets
-from workloads.sweep.controller import RUN_SUFFIX
-from workloads.sweep.settings import MOST_TRIALS, Parameter, Search
-from workloads.training_job import checks as training_job_checks
-from workloads.training_job import job_set
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.sweep.controller import RUN_SUFFIX
+from tensorplane.workloads.sweep.settings import MOST_TRIALS, Parameter, Search
+from tensorplane.workloads.training_job import checks as training_job_checks
+from tensorplane.workloads.training_job import job_set
+from tensorplane.workloads.training_job.settings import JobSettings
 
 TRIAL = "trial"
 CONTROLLER = "controller"

@@ -6,31 +6,30 @@ from typing import Any, Literal, cast
 
 import pulumi
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.model import In
-from components.base.names import digest_of
-from components.base.problems import Key, Problem
-from components.base.value_types import Image
-from components.queues.capacity import PodSet
-from stack_file import package_lock, sweep_packages
-from workloads import gpu_requests
-from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
-from workloads.pods import mounts, pod_sets, references
-from workloads.pods.owner import Owner
-from workloads.pods.sources import PROJECT
-from workloads.sweep import checks as sweep_checks
-from workloads.sweep import controller
-from workloads.sweep.checks import TRIAL
-from workloads.sweep.controller import RUN, placeholder
-from workloads.sweep.settings import Search
-from workloads.training_job import packages, platform_context
-from workloads.training_job.context import JobContext
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.role import total
-from workloads.training_job.run import Recorded
-from workloads.training_job.settings import JobSettings
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.model import In
+from tensorplane.components.base.names import digest_of
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.value_types import Image
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.stack_file import package_lock, sweep_packages
+from tensorplane.workloads import gpu_requests
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.pods import mounts, pod_sets, references
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.sweep import checks as sweep_checks
+from tensorplane.workloads.sweep import controller
+from tensorplane.workloads.sweep.checks import TRIAL
+from tensorplane.workloads.sweep.controller import RUN, placeholder
+from tensorplane.workloads.sweep.settings import Search
+from tensorplane.workloads.training_job import packages, platform_context
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.role import total
+from tensorplane.workloads.training_job.run import Recorded
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 class SweepArgs(WorkloadArgs):
@@ -68,7 +67,7 @@ class SweepArgs(WorkloadArgs):
         """The controller's image; None if the settings must name it."""
         if self.controller_image or not images.built_here:
             return self.controller_image
-        return package_lock.image_name(images.train, sweep_packages.lines(PROJECT))
+        return package_lock.image_name(images.train, sweep_packages.lines())
 
     def unqueued(self) -> list[PodSet]:
         return [] if self.trial.queue else self.pod_sets()

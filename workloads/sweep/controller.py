@@ -13,15 +13,15 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from agents.sweep.spec import RUN as RUN
-from agents.sweep.spec import RUN_SUFFIX as RUN_SUFFIX
-from agents.sweep.spec import placeholder as placeholder
-from components.agent import lease as agent_lease
-from components.agent.agent import API_SERVER, TO_API_SERVER, Agent, Mount, Rights
-from components.base.labels import COMPONENT, TRIAL, labels
-from components.base.names import digest
-from workloads.sweep import controller_objects
-from workloads.sweep.controller_objects import (
+from tensorplane.agents.sweep.spec import RUN as RUN
+from tensorplane.agents.sweep.spec import RUN_SUFFIX as RUN_SUFFIX
+from tensorplane.agents.sweep.spec import placeholder as placeholder
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import API_SERVER, TO_API_SERVER, Agent, Mount, Rights
+from tensorplane.components.base.labels import COMPONENT, TRIAL, labels
+from tensorplane.components.base.names import digest
+from tensorplane.workloads.sweep import controller_objects
+from tensorplane.workloads.sweep.controller_objects import (
     CONTROLLER,
     DESCRIPTION,
     FILE,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agents.sweep.spec import trial_run as trial_run
-from components.agent.code import Resources
+from tensorplane.agents.sweep.spec import trial_run as trial_run
+from tensorplane.components.agent.code import Resources
 
 CONTROLLER = "sweep"
 """The label `component` of the controller's objects and pods."""

@@ -10,16 +10,16 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from components import versions
-from components.agent import code as agent_code
-from components.base.labels import COMPONENT, TRIAL
-from components.base.model import Resources
-from workloads.pods import objects, pod
-from workloads.pods.files import bundle
-from workloads.pods.objects import Identity, Manifest
-from workloads.pods.pod import VolumeMount
-from workloads.sweep import controller_objects
-from workloads.sweep.controller_objects import (
+from tensorplane.components import versions
+from tensorplane.components.agent import code as agent_code
+from tensorplane.components.base.labels import COMPONENT, TRIAL
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.pods import objects, pod
+from tensorplane.workloads.pods.files import bundle
+from tensorplane.workloads.pods.objects import Identity, Manifest
+from tensorplane.workloads.pods.pod import VolumeMount
+from tensorplane.workloads.sweep import controller_objects
+from tensorplane.workloads.sweep.controller_objects import (
     CONTROLLER,
     DESCRIPTION,
     FILE,
@@ -28,8 +28,8 @@ from workloads.sweep.controller_objects import (
     RESULTS_SUFFIX,
     trial_run,
 )
-from workloads.training_job import job_set
-from workloads.training_job.role import Role
+from tensorplane.workloads.training_job import job_set
+from tensorplane.workloads.training_job.role import Role
 
 ROLE = "controller"
 _PROGRAM = "sweep"

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from components.base.model import Model, NonEmptyStr, refuse_all_but
-from workloads.training_job.settings import Variable
+from tensorplane.components.base.model import Model, NonEmptyStr, refuse_all_but
+from tensorplane.workloads.training_job.settings import Variable
 
 MOST_TRIALS = 1000
 _LONGEST_NAME = 63

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.base.problems import Key, Problem
-from components.queues.capacity import PodSet
-from workloads.family import Declared
-from workloads.pods import checks as pods_checks
-from workloads.rules import images
-from workloads.tensorboard.settings import BoardSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.rules import images
+from tensorplane.workloads.tensorboard.settings import BoardSettings
 
 
 def find_problems(

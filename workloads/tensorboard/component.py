@@ -5,18 +5,18 @@ from typing import Any, ClassVar, Literal
 
 import pulumi
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.problems import Key, Problem
-from components.node_groups import placement as node_placement
-from components.queues.capacity import PodSet
-from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
-from workloads.pods import references
-from workloads.pods.owner import Owner
-from workloads.tensorboard import checks as tensorboard_checks
-from workloads.tensorboard import manifest as manifests
-from workloads.tensorboard.settings import BoardSettings
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.pods import references
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.tensorboard import checks as tensorboard_checks
+from tensorplane.workloads.tensorboard import manifest as manifests
+from tensorplane.workloads.tensorboard.settings import BoardSettings
 
 
 class TensorBoardArgs(BoardSettings, WorkloadArgs):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workloads.pods import pod
-from workloads.pods.mounts import Mountable
-from workloads.pods.objects import Identity
-from workloads.tensorboard.settings import BoardSettings
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.objects import Identity
+from tensorplane.workloads.tensorboard.settings import BoardSettings
 
 PORT = 6006
 GRACE_SECONDS = 5

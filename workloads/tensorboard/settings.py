@@ -1,8 +1,8 @@
 """Settings of a TensorBoard, without the workload's kind."""
 
-from components.base.model import In, Model, RelativePath, Resources
-from components.base.value_types import Image
-from workloads.pods.mounts import Location
+from tensorplane.components.base.model import In, Model, RelativePath, Resources
+from tensorplane.components.base.value_types import Image
+from tensorplane.workloads.pods.mounts import Location
 
 
 class Logs(Location):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.model import Argument, Model, Resources
+from tensorplane.components.base.model import Argument, Model, Resources
 
 
 class Evaluator(Model):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.base.model import Resources
-from workloads.training_job.auxiliary import DataService, Evaluator
-from workloads.training_job.role import Program, Role
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job.auxiliary import DataService, Evaluator
+from tensorplane.workloads.training_job.role import Program, Role
 
 EVALUATOR = "evaluator"
 """The task type in TF_CONFIG."""

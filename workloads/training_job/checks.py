@@ -2,19 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.base import names
-from components.base.location import is_key_below
-from components.base.problems import Key, Problem, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.queues import DEFAULT
-from workloads.family import Declared
-from workloads.model_server import checks as model_server_checks
-from workloads.pods import checks as pods_checks
-from workloads.pods import command, pod_sets, resources
-from workloads.pods.mounts import Location
-from workloads.training_job import job_set, launcher, packages, queueing, tensorflow_image, tf_config, tpu_checks
-from workloads.training_job.role import Role
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base import names
+from tensorplane.components.base.location import is_key_below
+from tensorplane.components.base.problems import Key, Problem, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.queues import DEFAULT
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.model_server import checks as model_server_checks
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.pods import command, pod_sets, resources
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.training_job import (
+    job_set,
+    launcher,
+    packages,
+    queueing,
+    tensorflow_image,
+    tf_config,
+    tpu_checks,
+)
+from tensorplane.workloads.training_job.role import Role
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def find_problems(

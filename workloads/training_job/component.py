@@ -7,26 +7,26 @@ from typing import Any, ClassVar, Literal, cast
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base import encrypted
-from components.base import outputs as registered
-from components.base.model import Name
-from components.base.problems import Key, Problem
-from components.cost import pods as pods_cost
-from components.queues.capacity import PodSet
-from workloads import gpu_requests
-from workloads.family import Declared, Library, Platform, Workload, WorkloadArgs, created
-from workloads.pods import pod_sets
-from workloads.pods.files import Bundle
-from workloads.pods.mounts import Location
-from workloads.pods.owner import Owner
-from workloads.training_job import checks as job_checks
-from workloads.training_job import deployed_runs, packages, queueing, team_checks
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.platform_context import job_context
-from workloads.training_job.role import total
-from workloads.training_job.run import Recorded
-from workloads.training_job.settings import JobSettings
+from tensorplane.components import versions
+from tensorplane.components.base import encrypted
+from tensorplane.components.base import outputs as registered
+from tensorplane.components.base.model import Name
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.cost import pods as pods_cost
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads import gpu_requests
+from tensorplane.workloads.family import Declared, Library, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.pods.files import Bundle
+from tensorplane.workloads.pods.mounts import Location
+from tensorplane.workloads.pods.owner import Owner
+from tensorplane.workloads.training_job import checks as job_checks
+from tensorplane.workloads.training_job import deployed_runs, packages, queueing, team_checks
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.platform_context import job_context
+from tensorplane.workloads.training_job.role import total
+from tensorplane.workloads.training_job.run import Recorded
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 class TrainingJobArgs(JobSettings, WorkloadArgs):

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.base.labels import MANAGED_BY, TENSORPLANE
-from workloads.pods import pod
-from workloads.pods.files import Bundle, bundle, bundles, fits_one, shared_library
-from workloads.pods.mounts import Location, Mountable
-from workloads.pods.objects import Identity
-from workloads.pods.streams import Client
+from tensorplane.components.base.labels import MANAGED_BY, TENSORPLANE
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import Bundle, bundle, bundles, fits_one, shared_library
+from tensorplane.workloads.pods.mounts import Location, Mountable
+from tensorplane.workloads.pods.objects import Identity
+from tensorplane.workloads.pods.streams import Client
 
 REQUIREMENTS = "requirements.txt"
 """The file, in `pod.PACKAGES`, with the packages that the pods install."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import pulumi
 
-from components.base import outputs as base_outputs
-from workloads.family import WorkloadArgs
-from workloads.training_job.run import Recorded
+from tensorplane.components.base import outputs as base_outputs
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.training_job.run import Recorded
 
 Runs = Mapping[str, Recorded]
 

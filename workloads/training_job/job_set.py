@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from components.base import names
-from components.base.model import NAME_LIMIT
-from workloads.training_job import tpu
-from workloads.training_job.role import Role
+from tensorplane.components.base import names
+from tensorplane.components.base.model import NAME_LIMIT
+from tensorplane.workloads.training_job import tpu
+from tensorplane.workloads.training_job.role import Role
 
 _POD_SUFFIX_LENGTH = len("-abcde")
 """Of the suffix that a Job appends to pod names, which JobSet includes in its check."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from workloads.pods import pod
-from workloads.training_job.role import Role
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.training_job.role import Role
 
 PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 """Programs that run Python."""

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from workloads.pods import pod
-from workloads.training_job.run import Decisive
-from workloads.training_job.settings import JobSettings, SecretKey
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.training_job.run import Decisive
+from tensorplane.workloads.training_job.settings import JobSettings, SecretKey
 
 _VARIABLE = "TENSORPLANE_LINEAGE"
 _ELSEWHERE = {"files", "script", "args", "image", "env"}

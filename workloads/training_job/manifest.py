@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from components import versions
-from workloads.pods import fence, objects, pod
-from workloads.pods.objects import Manifest
-from workloads.pods.variables import in_order
-from workloads.training_job import job_set, lineage, pod_template, run, tf_config
-from workloads.training_job.context import JobContext
-from workloads.training_job.run import Recorded
-from workloads.training_job.settings import JobSettings, SecretKey
+from tensorplane.components import versions
+from tensorplane.workloads.pods import fence, objects, pod
+from tensorplane.workloads.pods.objects import Manifest
+from tensorplane.workloads.pods.variables import in_order
+from tensorplane.workloads.training_job import job_set, lineage, pod_template, run, tf_config
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.run import Recorded
+from tensorplane.workloads.training_job.settings import JobSettings, SecretKey
 
 _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from components.base.problems import Key, Problem
-from components.clusters.settings import ClusterArgs
-from stack_file import package_lock
-from workloads.pods.sources import PROJECT
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.core.paths import PROJECT
+from tensorplane.stack_file import package_lock
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def locked(packages: Sequence[str]) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def image(base: str, packages: Sequence[str]) -> str:
     `base` itself for packages that are not locked: the checks refuse them.
     """
     lines = locked(packages)
-    return package_lock.image_name(base, package_lock.lines_not_in_base(lines, PROJECT))
+    return package_lock.image_name(base, package_lock.lines_not_in_base(lines))
 
 
 def check_packages(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
@@ -64,7 +64,7 @@ def _repeated(packages: list[str], path: Key) -> Iterator[Problem]:
 
 def _contradictions(packages: list[str], path: Key) -> Iterator[Problem]:
     """Packages of the training image in other versions; its TensorFlow may not work with them."""
-    held = {canonicalize_name(name): version for name, version in package_lock.pins(PROJECT).items()}
+    held = {canonicalize_name(name): version for name, version in package_lock.pins().items()}
     for position, requirement in enumerate(map(Requirement, packages)):
         version = held.get(canonicalize_name(requirement.name))
         if version and not requirement.specifier.contains(version, prereleases=True):
@@ -80,6 +80,6 @@ def _unlocked(packages: list[str], path: Key) -> Iterator[Problem]:
         return
     if lock.locked(packages) is None:
         yield Problem(path, f"not in {package_lock.FILE}; {package_lock.REMEDY}")
-    elif lock.base_image_hash != package_lock.base_image_hash(PROJECT):
+    elif lock.base_image_hash != package_lock.base_image_hash():
         reason = f"{package_lock.FILE} was written for a training image with other packages"
         yield Problem(path, f"{reason}; {package_lock.REMEDY}")

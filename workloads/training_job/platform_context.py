@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from components.queues import job_labels
-from workloads.platform_settings import PlatformSettings
-from workloads.pods import placement, references, sources
-from workloads.training_job import packages
-from workloads.training_job.context import JobContext
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.queues import job_labels
+from tensorplane.workloads.platform_settings import PlatformSettings
+from tensorplane.workloads.pods import placement, references, sources
+from tensorplane.workloads.training_job import packages
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def job_context(

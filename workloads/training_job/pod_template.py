@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
-from components.base.names import digest_of
-from components.catalog import GPU_RESOURCE
-from workloads.pods import mounts, pod
-from workloads.pods.streams import in_pod
-from workloads.training_job import launcher, tf_config, tpu
-from workloads.training_job.context import REQUIREMENTS, JobContext, Placement
-from workloads.training_job.role import Role
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from tensorplane.components.base.names import digest_of
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.workloads.pods import mounts, pod
+from tensorplane.workloads.pods.streams import in_pod
+from tensorplane.workloads.training_job import launcher, tf_config, tpu
+from tensorplane.workloads.training_job.context import REQUIREMENTS, JobContext, Placement
+from tensorplane.workloads.training_job.role import Role
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def template(

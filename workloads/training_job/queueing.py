@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from components.base import outputs
-from components.base.plural import number_of
-from components.base.problems import Key, Problem, did_you_mean
-from components.queues.capacity import PodSet, QueueCapacity
-from components.queues.quota import Amount, Quota
-from workloads.training_job.settings import Checkpoints, Within
+from tensorplane.components.base import outputs
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.components.queues.capacity import PodSet, QueueCapacity
+from tensorplane.components.queues.quota import Amount, Quota
+from tensorplane.workloads.training_job.settings import Checkpoints, Within
 
 
 def check(

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from components import catalog
-from components.base import quantities
-from components.base.location import Key
-from components.base.model import Resources
+from tensorplane.components import catalog
+from tensorplane.components.base import quantities
+from tensorplane.components.base.location import Key
+from tensorplane.components.base.model import Resources
 
 TENSORFLOW = "tensorflow"
 """Name of the port of TensorFlow's gRPC server. TF_CONFIG lists the pods that have it as its cluster."""

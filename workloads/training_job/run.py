@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.base.names import digest_of
-from workloads.pods import mounts
-from workloads.pods.files import Bundle, bundle
-from workloads.pods.objects import Manifest
-from workloads.training_job.context import JobContext
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.names import digest_of
+from tensorplane.workloads.pods import mounts
+from tensorplane.workloads.pods.files import Bundle, bundle
+from tensorplane.workloads.pods.objects import Manifest
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 @dataclass(frozen=True)

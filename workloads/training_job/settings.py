@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import AfterValidator, Discriminator, Field, InstanceOf, Tag, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from components.base.model import (
+from tensorplane.components.base.model import (
     NAME_RULE,
     PRODUCED_TAG,
     SECRET_TAG,
@@ -28,15 +28,15 @@ from components.base.model import (
     is_name,
     refuse_all_but,
 )
-from components.base.value_types import Image
-from workloads.pods.files import Script, Source, Target, of_script
-from workloads.pods.mounts import Location, MountArgs
-from workloads.pods.objects import Egress
-from workloads.pods.streams import StreamUseArgs
-from workloads.training_job import auxiliary_roles
-from workloads.training_job.own_variables import OWN
-from workloads.training_job.role import Role
-from workloads.training_job.strategies import Strategy
+from tensorplane.components.base.value_types import Image
+from tensorplane.workloads.pods.files import Script, Source, Target, of_script
+from tensorplane.workloads.pods.mounts import Location, MountArgs
+from tensorplane.workloads.pods.objects import Egress
+from tensorplane.workloads.pods.streams import StreamUseArgs
+from tensorplane.workloads.training_job import auxiliary_roles
+from tensorplane.workloads.training_job.own_variables import OWN
+from tensorplane.workloads.training_job.role import Role
+from tensorplane.workloads.training_job.strategies import Strategy
 
 
 class Within(Model):

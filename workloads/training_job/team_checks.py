@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from components.base.plural import number_of
-from components.base.problems import Key, Problem, unknown_name
-from components.queues.settings import MOST_GRACE, TeamArgs
-from workloads.family import Declared
-from workloads.pods import pod_sets
-from workloads.pods.mounts import MountArgs
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Key, Problem, unknown_name
+from tensorplane.components.queues.settings import MOST_GRACE, TeamArgs
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.pods.mounts import MountArgs
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def find_problems(settings: JobSettings, team: str, at: Key, declared: Declared) -> Iterator[Problem]:

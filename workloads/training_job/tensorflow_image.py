@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Note, Problem
-from components.node_groups.fleet import Fleet
-from components.queues.capacity import PodSet
-from workloads.family import Declared, WorkloadArgs
-from workloads.training_job import tensorflow_image
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.training_job import tensorflow_image
 
 _OFFICIAL = re.compile(r"(?:docker\.io/)?tensorflow/tensorflow(?::(?P<tag>[^@]+))?(?:@.*)?")
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.")

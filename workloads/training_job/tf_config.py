@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from workloads.pods import pod
-from workloads.training_job import tf_config
-from workloads.training_job.auxiliary_roles import DATA_SERVICE
-from workloads.training_job.role import TENSORFLOW, Program, Role
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.training_job import tf_config
+from tensorplane.workloads.training_job.auxiliary_roles import DATA_SERVICE
+from tensorplane.workloads.training_job.role import TENSORFLOW, Program, Role
 
 INDEX = "TF_TASK_INDEX"
 

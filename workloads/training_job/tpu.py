@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from components import catalog
-from workloads.pods import pod
-from workloads.training_job import tf_config
-from workloads.training_job.role import Role
+from tensorplane.components import catalog
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.training_job import tf_config
+from tensorplane.workloads.training_job.role import Role
 
 _ACCELERATOR = "cloud.google.com/gke-tpu-accelerator"
 _TOPOLOGY = "cloud.google.com/gke-tpu-topology"

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from components.base.problems import Key, Problem
-from components.node_groups.matching import SPOT, keeping_off
-from components.node_groups.shape import Shape
-from workloads.family import Declared
-from workloads.training_job.role import Role
-from workloads.training_job.settings import JobSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups.matching import SPOT, keeping_off
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.training_job.role import Role
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def find_problems(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:

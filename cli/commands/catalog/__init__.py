@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("catalog")
@@ -17,8 +17,8 @@ from cli import options
 @options.json_option("Every fact, with its source.")
 def click_command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
     """Accelerators and machines, where they are, their prices."""
-    from cli.commands.catalog import command
-    from core import terminal
+    from tensorplane.cli.commands.catalog import command
+    from tensorplane.core import terminal
 
     # Unset variables of make arrive as empty texts.
     given = {name: value or None for name, value in filters.items()}

@@ -11,12 +11,12 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.commands.catalog import tables
-from cli.commands.catalog.rows import Family, Offer, Row
-from components import catalog
-from components.catalog import Accelerator, Cloud, Machine, Price, Withdrawn
-from core.errors import UserError
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.commands.catalog import tables
+from tensorplane.cli.commands.catalog.rows import Family, Offer, Row
+from tensorplane.components import catalog
+from tensorplane.components.catalog import Accelerator, Cloud, Machine, Price, Withdrawn
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file.nearest import did_you_mean
 
 KINDS = ("gpu", "tpu", "cpu")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from components.catalog import Accelerator, Cloud, Machine, Price
+from tensorplane.components.catalog import Accelerator, Cloud, Machine, Price
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.commands.catalog.rows import Family, Offer, Row
-from cli.output.numbers import NOTHING, span, unit_price
-from cli.output.tables import table
-from components.catalog import Cloud, Machine, Price, Withdrawn
+from tensorplane.cli.commands.catalog.rows import Family, Offer, Row
+from tensorplane.cli.output.numbers import NOTHING, span, unit_price
+from tensorplane.cli.output.tables import table
+from tensorplane.components.catalog import Cloud, Machine, Price, Withdrawn
 
 _COLUMNS = ("accelerator", "kind", "architecture", "year", "GiB", "CC", "NVL", "MIG", "MPS", "TS", "TF")
 _COLUMNS_WIDTH = 66

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 if TYPE_CHECKING:
-    from components.base.problems import Note
-    from stack import ResolvedStack
+    from tensorplane.components.base.problems import Note
+    from tensorplane.stack import ResolvedStack
 
 
 @click.command("check")
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 )
 def click_command(stack: str, cluster: bool, machine: bool | None) -> None:
     """What is wrong with a stack's settings, a line each."""
-    from cli import stack_config
-    from cli.commands.check import command
-    from cli.commands.check import node_sizes as here
+    from tensorplane.cli import stack_config
+    from tensorplane.cli.commands.check import command
+    from tensorplane.cli.commands.check import node_sizes as here
 
     compares = here.has_embedded_cluster() if machine is None else machine
     compare: Callable[[ResolvedStack], Iterable[Note]] | None = here.compare_with_machine if compares else None
     if cluster:
         # The client of Kubernetes' API takes as long to import as the check of the settings takes.
-        from cli.commands.check import cluster as against
+        from tensorplane.cli.commands.check import cluster as against
 
         compare = against.comparison(stack, options.kubeconfig_context())
     print(command.run(stack_config.file(stack), compare))

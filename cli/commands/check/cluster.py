@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cli.commands.check import controllers, guarantees, guard, node_sizes, platform, volumes
-from components.base.problems import Note
-from core.errors import UserError
-from core.kube import Kube
-from driver import command_lines
-from driver.target import Target
-from stack import ResolvedStack
+from tensorplane.cli.commands.check import controllers, guarantees, guard, node_sizes, platform, volumes
+from tensorplane.components.base.problems import Note
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver import command_lines
+from tensorplane.driver.target import Target
+from tensorplane.stack import ResolvedStack
 
 
 def comparison(stack: str, context: str) -> Callable[[ResolvedStack], list[Note]]:

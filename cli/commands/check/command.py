@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from cli.stack_config import encrypted, load
-from components.base.problems import Note
-from components.base.settings import Settings
-from core.errors import UserError
-from driver.stack_settings import ENVIRONMENT, read
-from stack import ResolvedStack, checks
+from tensorplane.cli.stack_config import encrypted, load
+from tensorplane.components.base.problems import Note
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import ENVIRONMENT, read
+from tensorplane.stack import ResolvedStack, checks
 
 
 def run(file: Path, compare: Callable[[ResolvedStack], Iterable[Note]] | None = None) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from components.base.problems import Note
-from core.kube import Kube, ReadableLists
-from stack import ResolvedStack
+from tensorplane.components.base.problems import Note
+from tensorplane.core.kube import Kube, ReadableLists
+from tensorplane.stack import ResolvedStack
 
 _DEPLOYMENTS = "/apis/apps/v1/deployments"
 _CONFIGS = "/api/v1/namespaces/{}/configmaps"

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components import catalog, versions
-from components.base import quantities
-from components.base.labels import NAME, PART_OF, TENSORPLANE
-from components.base.plural import number_of
-from components.base.problems import Problem
-from components.queues import cluster_wide_name
-from components.queues.flavors import Flavor
-from core.kube import Kube
-from stack import ResolvedStack
+from tensorplane.components import catalog, versions
+from tensorplane.components.base import quantities
+from tensorplane.components.base.labels import NAME, PART_OF, TENSORPLANE
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.queues import cluster_wide_name
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.core.kube import Kube
+from tensorplane.stack import ResolvedStack
 
 _KUEUE = f"/apis/{versions.KUEUE_API}"
 _GPU = catalog.GPU_RESOURCE

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cli.commands.check import guard_objects, guarded_pods
-from cli.commands.check.guarded_pods import Object
-from cli.output.texts import first_names
-from components.admission import gpu_guard
-from components.admission.namespaces import Spaces
-from components.base.labels import PART_OF, TENSORPLANE
-from components.base.plural import number_of
-from components.base.problems import Note
-from core.kube import Kube
-from stack import ResolvedStack
-from stack.gpu_guard import spaces_of
+from tensorplane.cli.commands.check import guard_objects, guarded_pods
+from tensorplane.cli.commands.check.guarded_pods import Object
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.admission.namespaces import Spaces
+from tensorplane.components.base.labels import PART_OF, TENSORPLANE
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Note
+from tensorplane.core.kube import Kube
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack.gpu_guard import spaces_of
 
 _AT = ("gpusInOtherNamespaces",)
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"

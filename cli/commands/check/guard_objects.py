@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from components.admission import gpu_guard as parts
-from components.namespace import DEFAULT_DENY
-from core.kube import Kube
-from stack import ResolvedStack, gpu_guard
+from tensorplane.components.admission import gpu_guard as parts
+from tensorplane.components.namespace import DEFAULT_DENY
+from tensorplane.core.kube import Kube
+from tensorplane.stack import ResolvedStack, gpu_guard
 
 _REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 _KINDS = {

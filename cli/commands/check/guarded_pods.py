@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.admission import gpu_guard
-from components.admission.accelerators import is_accelerator
-from components.admission.gpu_guard import ADMITTED, GATE, RESOURCES
-from components.admission.namespaces import Spaces
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.admission.accelerators import is_accelerator
+from tensorplane.components.admission.gpu_guard import ADMITTED, GATE, RESOURCES
+from tensorplane.components.admission.namespaces import Spaces
 
 _MANAGED = "kueue.x-k8s.io/managed"
 """Label of pods that Kueue admits without a job."""

@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.base import quantities
-from components.base.problems import Key, Note, Problem
-from components.clusters.embedded import Embedded
-from core.errors import UserError
-from core.kube import Kube
-from embedded import cluster
-from embedded.instance import Instance
-from stack import ResolvedStack
+from tensorplane.components.base import quantities
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
+from tensorplane.stack import ResolvedStack
 
 _NODES = "/api/v1/nodes"
 Size = tuple[int, int]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from components import versions
-from components.base import jobset_paths
-from components.base.problems import Problem
-from core.kube import Kube
-from driver import command_lines
-from stack import ResolvedStack
-from workloads.family import WorkloadArgs
-from workloads.training_job.component import TrainingJobArgs
+from tensorplane.components import versions
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.problems import Problem
+from tensorplane.core.kube import Kube
+from tensorplane.driver import command_lines
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.training_job.component import TrainingJobArgs
 
 _NAMESPACE = "/api/v1/namespaces/{}"
 _CLAIMS = _NAMESPACE + "/persistentvolumeclaims"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from components.base import quantities
-from components.base.problems import Problem, did_you_mean
-from components.base.quantities import size, size_bytes
-from components.clusters.settings import ClusterArgs
-from components.volumes import immutable
-from components.volumes.backends import embedded
-from components.volumes.backends.storage_class import StorageClass
-from components.volumes.capabilities import CSI
-from components.volumes.settings import VolumeArgs
-from core.kube import Kube
+from tensorplane.components.base import quantities
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.quantities import size, size_bytes
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import immutable
+from tensorplane.components.volumes.backends import embedded
+from tensorplane.components.volumes.backends.storage_class import StorageClass
+from tensorplane.components.volumes.capabilities import CSI
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.core.kube import Kube
 
 _CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/{}/volumesnapshots"

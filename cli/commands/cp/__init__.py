@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("cp")
@@ -24,7 +24,7 @@ def click_command(source: str, target: str, stack: str, account: str) -> None:
     at its end, SRC keeps its name there. Files that DST has with the same size and time are not copied again, so the
     same command goes on after an interruption.
     """
-    from cli.commands.cp import command
-    from core import terminal
+    from tensorplane.cli.commands.cp import command
+    from tensorplane.core import terminal
 
     command.run(command.CopyOptions(source, target, stack, options.kubeconfig_context(), account), terminal.console())

@@ -16,17 +16,17 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.text import Text
 
-from cli import stack_config, temporary_pod
-from cli.access import Access
-from cli.commands.cp import paths, plan, transfer, volume_pod
-from cli.commands.cp.paths import VolumePath
-from cli.commands.cp.plan import Entry, Plan
-from cli.exec_stream import Exec
-from components.base import quantities
-from components.base.plural import number_of
-from core.errors import UserError
-from core.kube import Kube
-from stack import ResolvedStack
+from tensorplane.cli import stack_config, temporary_pod
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.cp import paths, plan, transfer, volume_pod
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.cli.commands.cp.plan import Entry, Plan
+from tensorplane.cli.exec_stream import Exec
+from tensorplane.components.base import quantities
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.stack import ResolvedStack
 
 
 @dataclass(frozen=True)

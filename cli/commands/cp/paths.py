@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.base.problems import legible
-from core.errors import UserError
+from tensorplane.components.base.problems import legible
+from tensorplane.core.errors import UserError
 
 _ON_VOLUME = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)", re.DOTALL)
 """As in scp: a path with a slash before its first colon is of this machine."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.commands.cp.transfer import FILE, FOLDER, ITSELF, LEFT_OUT
-from cli.output.texts import first_names
-from components.base.problems import legible
-from core.errors import UserError
+from tensorplane.cli.commands.cp.transfer import FILE, FOLDER, ITSELF, LEFT_OUT
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.base.problems import legible
+from tensorplane.core.errors import UserError
 
 Entry = Mapping[str, Any]
 """A file, folder or link, as `transfer.entries` describes it."""

@@ -8,18 +8,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cli.api_values import Object
-from cli.commands.cp import transfer
-from components.base.labels import labels
-from components.base.model import Resources
-from components.base.problems import Problem
-from components.node_groups import placement
-from components.volumes.members import groups
-from core.errors import UserError
-from stack import ResolvedStack
-from workloads.family import Declared
-from workloads.pods import checks as pods_checks
-from workloads.pods import pod, references
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.cp import transfer
+from tensorplane.components.base.labels import labels
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.node_groups import placement
+from tensorplane.components.volumes.members import groups
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.family import Declared
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.pods import pod, references
 
 ROOT = "/volume"
 """Mount path of the volume."""

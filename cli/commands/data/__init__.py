@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -45,8 +45,8 @@ def _branch_option(wrapped: _Command) -> _Command:
 @options.json_option()
 def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> None:
     """Commits of a DATASET, the newest first."""
-    from cli.commands.data import history
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     history.log(DatasetOptions.of(dataset, stack, account), limit=limit, as_json=as_json)
 
@@ -58,8 +58,8 @@ def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> N
 @options.json_option()
 def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: bool) -> None:
     """Files that differ between the reference BEFORE and that of DATASET; by default from the commit before it."""
-    from cli.commands.data import history
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     history.diff(DatasetOptions.of(dataset, stack, account), before, as_json=as_json)
 
@@ -74,8 +74,8 @@ def _files(dataset: str, pattern: str, stack: str, account: str, as_json: bool) 
 
     In a PATTERN, * is any text, also over several folders, and ? is one character. Quote it for the shell.
     """
-    from cli.commands.data import history
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     history.files(DatasetOptions.of(dataset, stack, account), pattern, as_json=as_json)
 
@@ -104,8 +104,8 @@ def _put(
     SRC is a folder of this machine, or VOLUME:/PATH, such as a prefix of a bucket that a volume mounts. Only what the
     dataset lacks is transferred. What others commit meanwhile is kept.
     """
-    from cli.commands.data import transfer
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import transfer
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
     transfer.put(DatasetOptions.of(dataset, stack, account), source, {**about, "at": at, "add": add})
@@ -120,8 +120,8 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
 
     Files that DST has already are not transferred; others there stay.
     """
-    from cli.commands.data import transfer
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import transfer
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     transfer.get(DatasetOptions.of(dataset, stack, account), target)
 
@@ -134,8 +134,8 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
 @options.json_option()
 def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bool, as_json: bool) -> None:
     """Create the branch NAME of a DATASET at its reference; without NAME, list branches and labels."""
-    from cli.commands.data import history
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     history.branch(DatasetOptions.of(dataset, stack, account), name, delete=delete, as_json=as_json)
 
@@ -148,8 +148,8 @@ def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bo
 @click.option("--delete", is_flag=True, help="Remove the label.")
 def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete: bool) -> None:
     """Label the commit that a DATASET's reference names. Retention keeps labeled versions."""
-    from cli.commands.data import history
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     history.label(DatasetOptions.of(dataset, stack, account), name, move=move, delete=delete)
 
@@ -161,8 +161,8 @@ def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete
 @_noted
 def _rollback(dataset: str, stack: str, account: str, branch: str, message: str, author: str | None) -> None:
     """Make the version that a DATASET's reference names the newest again, as a commit of its own."""
-    from cli.commands.data import history, transfer
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history, transfer
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
     history.rollback(DatasetOptions.of(dataset, stack, account), about)
@@ -179,7 +179,7 @@ def _collect(dataset: str, stack: str, account: str, now: bool) -> None:
     version has are deleted whatever their age, such as what a commit that was killed has left on a full volume. Commits
     may go on meanwhile; one that is hit by it fails and can be repeated.
     """
-    from cli.commands.data import history
-    from cli.commands.data.remote import DatasetOptions
+    from tensorplane.cli.commands.data import history
+    from tensorplane.cli.commands.data.remote import DatasetOptions
 
     history.collect_from(DatasetOptions.of(dataset, stack, account), now=now)

@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.commands.data import remote
-from cli.commands.data.remote import DatasetOptions, Remote
-from cli.commands.data.transfer import ID_DIGITS
-from cli.output.tables import table
-from components.base import quantities
-from components.base.plural import number_of
-from components.base.problems import legible
-from core import terminal
-from core.errors import UserError
+from tensorplane.cli.commands.data import remote
+from tensorplane.cli.commands.data.remote import DatasetOptions, Remote
+from tensorplane.cli.commands.data.transfer import ID_DIGITS
+from tensorplane.cli.output.tables import table
+from tensorplane.components.base import quantities
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import legible
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
 
 _MAIN = "main"
 

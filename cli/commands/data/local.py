@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from components.base import names
-from components.base.problems import legible
-from core import whole_file
-from core.errors import UserError
+from tensorplane.components.base import names
+from tensorplane.components.base.problems import legible
+from tensorplane.core import whole_file
+from tensorplane.core.errors import UserError
 
 CHUNK = 1 << 20
 File = tuple[str, int, bool]

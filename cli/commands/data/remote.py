@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from cli import options, stack_config, temporary_pod
-from cli.access import Access
-from cli.commands.cp import volume_pod
-from cli.exec_stream import Exec
-from components.datasets.settings import DatasetArgs
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
-from stack import ResolvedStack
-from stack_file.nearest import did_you_mean
+from tensorplane.cli import options, stack_config, temporary_pod
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.cp import volume_pod
+from tensorplane.cli.exec_stream import Exec
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PACKAGE
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file.nearest import did_you_mean
 
 SOURCES = "/volumes"
 """Folder of the pod with the volumes that it only reads."""
@@ -150,9 +150,8 @@ def library() -> str:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("tensorplane/__init__.py"), "")
-        runtime = PROJECT / "runtime"
-        folder = runtime / "tensorplane"
+        folder = PACKAGE
         for path in sorted([*(folder / "datasets").glob("*.py"), *(folder / name for name in _OF_LINEAGE)]):
-            entry = zipfile.ZipInfo(path.relative_to(runtime).as_posix())
+            entry = zipfile.ZipInfo(f"tensorplane/{path.relative_to(folder).as_posix()}")
             archive.writestr(entry, path.read_text(), zipfile.ZIP_DEFLATED)
     return base64.b64encode(packed.getvalue()).decode()

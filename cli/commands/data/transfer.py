@@ -11,15 +11,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli.commands.cp import paths
-from cli.commands.cp.paths import VolumePath
-from cli.commands.data import local, remote
-from cli.commands.data.remote import DatasetOptions, Remote
-from cli.exec_stream import Exec
-from components.base import names, quantities
-from components.base.plural import number_of
-from core import terminal
-from core.errors import UserError
+from tensorplane.cli.commands.cp import paths
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.cli.commands.data import local, remote
+from tensorplane.cli.commands.data.remote import DatasetOptions, Remote
+from tensorplane.cli.exec_stream import Exec
+from tensorplane.components.base import names, quantities
+from tensorplane.components.base.plural import number_of
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
 
 ID_DIGITS = 12
 """Digits of ids that people read."""

@@ -11,19 +11,19 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object, moment
-from cli.commands.logs import lines
-from cli.commands.why import command as why_command
-from cli.commands.why.answer import Answer
-from cli.output.numbers import NOTHING, spent
-from cli.output.tables import table
-from cli.training_jobs import curves, jobset_api, listing
-from cli.training_jobs.curves import Point
-from cli.training_jobs.listing import Job
-from core.times import age
-from driver.runs.job_set import JobSet
-from driver.status_tables import pod_state
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.commands.logs import lines
+from tensorplane.cli.commands.why import command as why_command
+from tensorplane.cli.commands.why.answer import Answer
+from tensorplane.cli.output.numbers import NOTHING, spent
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.training_jobs import curves, jobset_api, listing
+from tensorplane.cli.training_jobs.curves import Point
+from tensorplane.cli.training_jobs.listing import Job
+from tensorplane.core.times import age
+from tensorplane.driver.runs.job_set import JobSet
+from tensorplane.driver.status_tables import pod_state
 
 _FOLDERS = {"MODEL_DIR": "model", "CHECKPOINT_DIR": "checkpoints", "TENSORBOARD_DIR": "TensorBoard"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("drift", short_help="What was changed or deleted outside of Pulumi.")
@@ -19,7 +19,7 @@ def click_command(stack: str, report: Path) -> int:
 
     The exit code is 0 without drift, 3 with drift, and 1 if it cannot be determined.
     """
-    from cli.commands.drift import command
-    from core import terminal
+    from tensorplane.cli.commands.drift import command
+    from tensorplane.core import terminal
 
     return command.run(stack, options.kubeconfig_context(), report, terminal.console())

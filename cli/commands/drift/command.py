@@ -9,12 +9,12 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.commands.preview import engine, events, property_path
-from cli.output import markdown as md
-from components.base.plural import number_of
-from core.errors import UserError
-from driver import command_lines
-from driver.update.engine_events import Event
+from tensorplane.cli.commands.preview import engine, events, property_path
+from tensorplane.cli.output import markdown as md
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.errors import UserError
+from tensorplane.driver import command_lines
+from tensorplane.driver.update.engine_events import Event
 
 DRIFTED = 3
 """The exit code if something has drifted; 2 is that of a wrong usage."""

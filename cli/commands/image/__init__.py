@@ -16,7 +16,7 @@ def click_command() -> None:
 @click.option("--upgrade", is_flag=True, help="Take the newest versions, also of what is locked.")
 def _lock(upgrade: bool) -> None:
     """Resolve the jobs' packages to versions and hashes, in packages.lock."""
-    from cli.commands.image import lock
+    from tensorplane.cli.commands.image import lock
 
     lock.run(upgrade=upgrade)
 
@@ -39,7 +39,7 @@ def _build(
     name: str | None,
 ) -> None:
     """The training image with packages, such as pandas==2.2.3, as an archive or in a registry."""
-    from cli.commands.image import build
+    from tensorplane.cli.commands.image import build
 
     wanted = [*packages, *build.requirements(requirements)]
     build.run(build.Build(wanted, gpu=gpu, lock=lock, push=push, output=output, name=name))
@@ -53,6 +53,6 @@ def _load(archive: Path, name: str | None) -> None:
 
     ARCHIVE is an OCI archive, or that of `docker save`.
     """
-    from cli.commands.image import load
+    from tensorplane.cli.commands.image import load
 
     load.run(archive, name)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import terminal
-from core.errors import UserError
-from core.paths import PROJECT
-from core.progress import Progress
-from core.step import Step
-from images import oci, package_layer, package_resolution, registry, training
-from images.oci import Image
-from stack_file import package_lock
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
+from tensorplane.images import oci, package_layer, package_resolution, registry, training
+from tensorplane.images.oci import Image
+from tensorplane.stack_file import package_lock
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:
     if gpu and oci.architecture() != "amd64":
         raise UserError("--gpu: TensorFlow's wheels for GPUs exist for x86-64 only; build it on such a machine")
     base = training.gpu_image() if gpu else training.image()
-    added = package_lock.lines_not_in_base(resolved, PROJECT)
+    added = package_lock.lines_not_in_base(resolved)
     image = package_layer.image(added, base) if added else base
     return image.with_name(name) if name else image
 
@@ -92,5 +92,5 @@ def locked(packages: Sequence[str], step: Step) -> tuple[str, ...]:
         lock = package_lock.read(PROJECT)
     except ValueError as error:
         raise UserError(str(error)) from None
-    known = lock.locked(packages) if lock.base_image_hash == package_lock.base_image_hash(PROJECT) else None
-    return known if known is not None else package_resolution.resolve(packages, package_lock.pins(PROJECT), step)
+    known = lock.locked(packages) if lock.base_image_hash == package_lock.base_image_hash() else None
+    return known if known is not None else package_resolution.resolve(packages, package_lock.pins(), step)

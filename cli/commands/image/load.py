@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core import terminal
-from core.errors import UserError
-from core.progress import Progress
-from embedded import cluster
-from embedded.instance import Instance
-from images import archive
+from tensorplane.core import terminal
+from tensorplane.core.errors import UserError
+from tensorplane.core.progress import Progress
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
+from tensorplane.images import archive
 
 
 def run(file: Path, name: str | None) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from core import terminal
-from core.paths import PROJECT
-from core.progress import Progress
-from core.step import Step
-from driver import requirements
-from driver.stack_settings import StackSettings, stack_names
-from embedded.instance import Instance
-from images import package_resolution
-from stack_file import package_lock
-from stack_file.package_lock import PackageLock
+from tensorplane.core import terminal
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
+from tensorplane.driver import requirements
+from tensorplane.driver.stack_settings import StackSettings, stack_names
+from tensorplane.embedded.instance import Instance
+from tensorplane.images import package_resolution
+from tensorplane.stack_file import package_lock
+from tensorplane.stack_file.package_lock import PackageLock
 
 
 def run(*, upgrade: bool) -> None:
@@ -26,8 +26,8 @@ def run(*, upgrade: bool) -> None:
 
 def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock:
     """The lock for these sets of packages; sets that no job asks for are dropped."""
-    old, pins = _old(), package_lock.pins(PROJECT)
-    current = old.base_image_hash == package_lock.base_image_hash(PROJECT)
+    old, pins = _old(), package_lock.pins()
+    current = old.base_image_hash == package_lock.base_image_hash()
     sets = {}
     for packages in wanted:
         earlier = None if upgrade else old.locked(packages)
@@ -35,7 +35,7 @@ def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock
         sets[package_lock.key_of(packages)] = (
             earlier or () if fits else package_resolution.resolve(packages, pins, step, earlier or ())
         )
-    return PackageLock(package_lock.base_image_hash(PROJECT), sets)
+    return PackageLock(package_lock.base_image_hash(), sets)
 
 
 def _requirements() -> list[list[str]]:

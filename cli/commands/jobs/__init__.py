@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("jobs")
@@ -17,9 +17,9 @@ def click_command(stack: str, team: str | None, everything: bool, as_json: bool)
 
     They are those of all stacks and teams in the cluster, or with --team those of the team.
     """
-    from cli.access import Access
-    from cli.commands.jobs import command
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.jobs import command
+    from tensorplane.core import terminal
 
     access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, terminal.console(), everything=everything, as_json=as_json)

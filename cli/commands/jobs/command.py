@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.jobs import tables
-from cli.commands.jobs.tables import Row
-from cli.kueue import objects as queue_objects
-from cli.kueue import workloads
-from cli.kueue.workloads import Work
-from cli.training_jobs import cancelled, jobset_api, listing, progress
-from cli.training_jobs.listing import Job
-from cli.training_jobs.progress import Progress
-from components.base import jobset_paths
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.jobs import tables
+from tensorplane.cli.commands.jobs.tables import Row
+from tensorplane.cli.kueue import objects as queue_objects
+from tensorplane.cli.kueue import workloads
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.cli.training_jobs import cancelled, jobset_api, listing, progress
+from tensorplane.cli.training_jobs.listing import Job
+from tensorplane.cli.training_jobs.progress import Progress
+from tensorplane.components.base import jobset_paths
+from tensorplane.core.kube import Kube
 
 _MOST_ENDED_JOBS = 20
 """Ended jobs that are shown."""

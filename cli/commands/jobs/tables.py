@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cli.output.numbers import NOTHING, ordinal, spent
-from cli.output.tables import table
-from cli.training_jobs.listing import Job
-from cli.training_jobs.progress import Progress
-from core.times import age, duration
+from tensorplane.cli.output.numbers import NOTHING, ordinal, spent
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.training_jobs.listing import Job
+from tensorplane.cli.training_jobs.progress import Progress
+from tensorplane.core.times import age, duration
 
 _LEAST = (
     "restarts",

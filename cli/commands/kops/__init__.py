@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("kops")
@@ -14,7 +14,7 @@ from cli import options
 @click.option("--driver", help="Ubuntu's package with the GPU driver (default: kops' own).")
 def click_command(stack: str, cluster: str | None, image: str | None, driver: str | None) -> None:
     """A stack's node groups as kops' InstanceGroups, as YAML."""
-    from cli import stack_config
-    from cli.commands.kops import command
+    from tensorplane.cli import stack_config
+    from tensorplane.cli.commands.kops import command
 
     print(command.text(stack_config.file(stack), command.Choice(cluster, image, driver)), end="")

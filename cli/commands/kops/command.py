@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli import stack_config
-from components import gpu_runtime
-from components.clusters.existing import Existing
-from components.node_groups import kops
-from core.errors import UserError
-from stack import ResolvedStack
-from stack_file import dumping
+from tensorplane.cli import stack_config
+from tensorplane.components import gpu_runtime
+from tensorplane.components.clusters.existing import Existing
+from tensorplane.components.node_groups import kops
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file import dumping
 
 _CLUSTER_TOO = (
     "# The cluster needs the same in its own manifest, where kops takes the device plugin's image from:\n"

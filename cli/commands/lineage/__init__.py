@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("lineage")
@@ -28,10 +28,10 @@ def click_command(target: str, stack: str, account: str, svg: Path | None, as_js
     tensorplane lineage models:/vision/train@3
     tensorplane lineage raw@main~1
     """
-    from cli.commands.lineage import command
-    from cli.commands.lineage.command import OutputFormat, VersionOptions
-    from core import terminal
-    from core.errors import UserError
+    from tensorplane.cli.commands.lineage import command
+    from tensorplane.cli.commands.lineage.command import OutputFormat, VersionOptions
+    from tensorplane.core import terminal
+    from tensorplane.core.errors import UserError
 
     form = OutputFormat(svg, as_json, openlineage)
     if sum(map(bool, (svg, as_json, openlineage))) > 1:

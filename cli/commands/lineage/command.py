@@ -9,12 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from cli import stack_config
-from cli.access import Access
-from cli.commands.lineage import graph, openlineage, picture, text, version_paths
-from cli.commands.lineage.graph import Graph
-from cli.commands.lineage.volumes import Pods
-from core.errors import UserError
+from tensorplane.cli import stack_config
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.lineage import graph, openlineage, picture, text, version_paths
+from tensorplane.cli.commands.lineage.graph import Graph
+from tensorplane.cli.commands.lineage.volumes import Pods
+from tensorplane.core.errors import UserError
 
 
 @dataclass(frozen=True)

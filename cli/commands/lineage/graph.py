@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cli.commands.lineage import version_paths
-from cli.commands.lineage.version_paths import VersionPath
-from cli.commands.lineage.volumes import Volumes
-from core.errors import UserError
-from stack import ResolvedStack
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.commands.lineage import version_paths
+from tensorplane.cli.commands.lineage.version_paths import VersionPath
+from tensorplane.cli.commands.lineage.volumes import Volumes
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file.nearest import did_you_mean
 
 ID_DIGITS = 12
 """Digits of ids that people read."""

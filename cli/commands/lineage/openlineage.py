@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.commands.lineage.graph import Graph, Node
-from cli.commands.lineage.record import split_record
+from tensorplane.cli.commands.lineage.graph import Graph, Node
+from tensorplane.cli.commands.lineage.record import split_record
 
 PRODUCER = "urn:tensorplane:lineage"
 """URI of what makes the events."""

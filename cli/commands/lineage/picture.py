@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cli.commands.lineage import record
-from cli.commands.lineage.graph import Graph, Node
-from cli.output import dag
-from cli.output.dag import MARGIN, Box
+from tensorplane.cli.commands.lineage import record
+from tensorplane.cli.commands.lineage.graph import Graph, Node
+from tensorplane.cli.output import dag
+from tensorplane.cli.output.dag import MARGIN, Box
 
 _BOX_WIDTH = 330
 _MOST_LINES = 12

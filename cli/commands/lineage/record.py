@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.commands.lineage.graph import ID_DIGITS, Node
-from components.base import quantities
-from components.base.plural import number_of
-from components.base.problems import legible
+from tensorplane.cli.commands.lineage.graph import ID_DIGITS, Node
+from tensorplane.components.base import quantities
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import legible
 
 
 def lines(node: Node) -> list[str]:

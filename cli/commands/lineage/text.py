@@ -8,8 +8,8 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from cli.commands.lineage import record
-from cli.commands.lineage.graph import Graph, Node
+from tensorplane.cli.commands.lineage import record
+from tensorplane.cli.commands.lineage.graph import Graph, Node
 
 
 def tree(graph: Graph) -> Tree:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cli.commands.cp import paths
-from cli.commands.cp.paths import VolumePath
-from core.errors import UserError
-from stack import ResolvedStack
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.commands.cp import paths
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Protocol
 
-from cli import temporary_pod
-from cli.commands.cp import volume_pod
-from cli.commands.data import remote
-from cli.exec_stream import Exec
-from core.kube import Kube
-from stack import ResolvedStack
+from tensorplane.cli import temporary_pod
+from tensorplane.cli.commands.cp import volume_pod
+from tensorplane.cli.commands.data import remote
+from tensorplane.cli.exec_stream import Exec
+from tensorplane.core.kube import Kube
+from tensorplane.stack import ResolvedStack
 
 Request = Mapping[str, Any]
 

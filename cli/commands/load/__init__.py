@@ -6,7 +6,7 @@ from typing import IO
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("load")
@@ -33,9 +33,9 @@ def click_command(
     The request is JSON in FILE as for `predict`; without FILE, one example of zeros. Latencies count from when a
     request was due, so that a server that falls behind shows it.
     """
-    from cli.access import Access
-    from cli.commands.load import command
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.load import command
+    from tensorplane.core import terminal
 
     test = command.LoadOptions(target, request_file.read() if request_file else None, rate, seconds, connections)
     command.run(Access.of(stack, None, options.kubeconfig_context()), test, terminal.console(), as_json=as_json)

@@ -10,16 +10,16 @@ from dataclasses import asdict, dataclass
 
 from rich.console import Console
 
-from cli import tunnel
-from cli.access import Access
-from cli.commands.load import report
-from cli.commands.models import signatures
-from cli.commands.predict import command as predict
-from cli.serving import load, server
-from cli.serving.server import Server
-from components.base.plural import number_of
-from core.errors import UserError
-from workloads.model_server.manifest import REST_PORT
+from tensorplane.cli import tunnel
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.load import report
+from tensorplane.cli.commands.models import signatures
+from tensorplane.cli.commands.predict import command as predict
+from tensorplane.cli.serving import load, server
+from tensorplane.cli.serving.server import Server
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.model_server.manifest import REST_PORT
 
 _CONNECT_SECONDS = 1.0
 _LOOK_SECONDS = 0.5

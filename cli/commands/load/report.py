@@ -8,11 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli.output import plots
-from cli.output.numbers import latency
-from cli.output.tables import table
-from cli.serving.load import Answer, Plan, quantile, summary
-from components.base.plural import number_of
+from tensorplane.cli.output import plots
+from tensorplane.cli.output.numbers import latency
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.serving.load import Answer, Plan, quantile, summary
+from tensorplane.components.base.plural import number_of
 
 _HEIGHT, _MOST_SLICES = 14, 60
 _BEHIND = 0.95

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("logs", short_help="What the pods of a training job or of a stage print.")
@@ -35,10 +35,10 @@ def click_command(
     pipeline's last run, RUN/STAGE of another one: first what was planned, then the lines of the program on each part,
     then what was committed.
     """
-    from cli.access import Access
-    from cli.commands.logs import command
-    from cli.commands.logs.pods import LogsOptions
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.logs import command
+    from tensorplane.cli.commands.logs.pods import LogsOptions
+    from tensorplane.core import terminal
 
     wanted = LogsOptions(role, index, previous, tail)
     access = Access.of(stack, team, options.kubeconfig_context())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.logs import deleted_pods, follow, lines, messages, pods, stage
-from cli.commands.logs.pods import LogsOptions
-from cli.training_jobs import jobset_api
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.logs import deleted_pods, follow, lines, messages, pods, stage
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 
 def run(access: Access, job: str, options: LogsOptions, console: Console, *, follows: bool) -> None:

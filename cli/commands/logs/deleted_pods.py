@@ -9,12 +9,12 @@ import re
 import time
 from collections.abc import Iterator
 
-from cli.api_values import Object
-from cli.commands.logs.pods import LogsOptions
-from cli.training_jobs import reader_pod
-from core.errors import UserError
-from core.kube import Kube
-from driver.runs.job_set import JobSet
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.training_jobs import reader_pod
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.runs.job_set import JobSet
 
 _FILE = re.compile(r"(.+)-(\d+)\.(\d+)\.log")
 _SECONDS = 120.0

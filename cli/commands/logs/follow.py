@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 
-from cli.api_values import Object
-from cli.commands.logs import lines, messages, pods
-from cli.commands.logs.pods import LogsOptions, Source
-from cli.training_jobs import jobset_api
-from core.errors import UserError
-from core.kube import Kube
-from driver.runs import published
-from driver.runs.job_set import JobSet
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.logs import lines, messages, pods
+from tensorplane.cli.commands.logs.pods import LogsOptions, Source
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.runs import published
+from tensorplane.driver.runs.job_set import JobSet
 
 _LOOK_SECONDS = 0.5
 """How often to look for new pods and for the end of the job."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from cli.api_values import Object
-from cli.commands.logs.pods import LogsOptions
-from cli.training_jobs import jobset_api
-from components.base.plural import none_of
-from driver.runs import failures
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.plural import none_of
+from tensorplane.driver.runs import failures
 
 
 def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:

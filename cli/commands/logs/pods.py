@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cli.api_values import Object
-from cli.pipelines.workflow import is_of_argo
-from cli.training_jobs.jobset_api import role_and_index
-from core.errors import UserError
-from core.kube import Kube
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.pipelines.workflow import is_of_argo
+from tensorplane.cli.training_jobs.jobset_api import role_and_index
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

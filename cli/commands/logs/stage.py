@@ -10,20 +10,20 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.logs import deleted_pods, lines, pods
-from cli.commands.logs.follow import Followed
-from cli.commands.logs.pods import LogsOptions, Source
-from cli.pipelines import listing, workflow
-from cli.pipelines import pods as of_pipelines
-from cli.pipelines.listing import StageRun
-from cli.pipelines.pods import PodOfStage
-from components.base.plural import none_of
-from core.errors import UserError
-from driver.runs import failures
-from stack_file.nearest import did_you_mean
-from workloads.pipeline import run as pipeline_run
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.logs import deleted_pods, lines, pods
+from tensorplane.cli.commands.logs.follow import Followed
+from tensorplane.cli.commands.logs.pods import LogsOptions, Source
+from tensorplane.cli.pipelines import listing, workflow
+from tensorplane.cli.pipelines import pods as of_pipelines
+from tensorplane.cli.pipelines.listing import StageRun
+from tensorplane.cli.pipelines.pods import PodOfStage
+from tensorplane.components.base.plural import none_of
+from tensorplane.core.errors import UserError
+from tensorplane.driver.runs import failures
+from tensorplane.stack_file.nearest import did_you_mean
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("models")
@@ -17,9 +17,9 @@ def click_command(target: str | None, stack: str, team: str | None, as_json: boo
 
     With SERVER/MODEL, or a SERVER of one model, its signatures as well.
     """
-    from cli.access import Access
-    from cli.commands.models import command
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.models import command
+    from tensorplane.core import terminal
 
     access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, target, terminal.console(), as_json=as_json)

@@ -10,15 +10,15 @@ from dataclasses import asdict, dataclass
 
 from rich.console import Console, RenderableType
 
-from cli.access import Access
-from cli.commands.models import signatures
-from cli.output.numbers import NOTHING, latency
-from cli.output.tables import table
-from cli.serving import progress, rest, server, traffic
-from cli.serving.server import Server
-from cli.serving.traffic import Counts, Traffic
-from core.errors import UserError
-from workloads.model_server import serving_config
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.models import signatures
+from tensorplane.cli.output.numbers import NOTHING, latency
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.serving import progress, rest, server, traffic
+from tensorplane.cli.serving.server import Server
+from tensorplane.cli.serving.traffic import Counts, Traffic
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.model_server import serving_config
 
 _SECONDS = 3.0
 """Between two looks at the metrics."""

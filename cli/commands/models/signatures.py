@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cli.output.tables import table
-from cli.serving.server import Server
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.serving.server import Server
 
 _INTERNAL = "__saved_model"
 """Prefix of signatures that TensorFlow adds for itself."""

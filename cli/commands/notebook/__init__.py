@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("notebook")
@@ -18,10 +18,10 @@ def click_command(name: str, stack: str, port: int | None, opens: bool) -> None:
     NAME is a workload of kind `notebook`. It starts in its queue if it does not run. After Ctrl-C it runs on, and ends
     by itself when it is idle; `tensorplane cancel NAME` ends it at once.
     """
-    from cli import stack_config
-    from cli.access import Access
-    from cli.commands.notebook import command
-    from core import terminal
+    from tensorplane.cli import stack_config
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.notebook import command
+    from tensorplane.core import terminal
 
     file = stack_config.file(stack)
     command.check_readable(name, stack_config.encrypted(file, "workloads"))

@@ -17,24 +17,24 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from cli import temporary_pod, tunnel
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.run import create, submission
-from cli.commands.run.plan import Planned
-from cli.commands.run.submission import size_text
-from cli.training_jobs import find, jobset_api
-from components.base.labels import labels
-from components.cost import pods as cost
-from core.errors import UserError
-from driver.runs import failures
-from stack import ResolvedStack
-from stack_file.nearest import did_you_mean
-from workloads.notebook import manifest as notebook_manifest
-from workloads.notebook.component import NotebookArgs
-from workloads.pods import pod_sets
-from workloads.training_job.manifest import plan
-from workloads.training_job.platform_context import job_context
+from tensorplane.cli import temporary_pod, tunnel
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.run import create, submission
+from tensorplane.cli.commands.run.plan import Planned
+from tensorplane.cli.commands.run.submission import size_text
+from tensorplane.cli.training_jobs import find, jobset_api
+from tensorplane.components.base.labels import labels
+from tensorplane.components.cost import pods as cost
+from tensorplane.core.errors import UserError
+from tensorplane.driver.runs import failures
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file.nearest import did_you_mean
+from tensorplane.workloads.notebook import manifest as notebook_manifest
+from tensorplane.workloads.notebook.component import NotebookArgs
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.training_job.manifest import plan
+from tensorplane.workloads.training_job.platform_context import job_context
 
 _START_SECONDS = 120.0
 """How long JupyterLab may take to listen once its pod runs."""

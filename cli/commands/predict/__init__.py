@@ -6,7 +6,7 @@ from typing import IO
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("predict")
@@ -31,9 +31,9 @@ def click_command(
     The request is JSON in FILE, or on standard input: the body of TensorFlow Serving's REST API with `instances` or
     `inputs`, or only the list of instances. The answer is JSON. SERVER/MODEL names one of a server's several models.
     """
-    from cli.access import Access
-    from cli.commands.predict import command
-    from core.errors import UserError
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.predict import command
+    from tensorplane.core.errors import UserError
 
     if version and label:
         raise UserError("--version: conflicts with --label, which names a version as well; remove one of them")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from cli.access import Access
-from cli.serving import server
-from cli.serving.server import AVAILABLE, Server
-from core.errors import UserError
+from tensorplane.cli.access import Access
+from tensorplane.cli.serving import server
+from tensorplane.cli.serving.server import AVAILABLE, Server
+from tensorplane.core.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("preview")
@@ -23,8 +23,8 @@ from cli import options
 )
 def click_command(stack: str, policies: str, report: Path, base: str) -> int:
     """What `pulumi up` would change, with the policies' verdicts."""
-    from cli.commands.preview import show
-    from core import terminal
-    from driver.update.policy_pack import Policies
+    from tensorplane.cli.commands.preview import show
+    from tensorplane.core import terminal
+    from tensorplane.driver.update.policy_pack import Policies
 
     return show.run(stack, options.kubeconfig_context(), base, report, terminal.console(), Policies(policies))

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-import toolchain
-from cli.commands.preview import engine, events, graphs, merge_base
-from cli.commands.preview.engine import Preview, Streamed
-from cli.commands.preview.events import Event
-from cli.commands.preview.merge_base import MergeBase
-from cli.commands.preview.report import Report
-from components.clusters.settings import ClusterArgs
-from driver.stack_settings import StackSettings
-from driver.update import policy_pack, run_effects
-from driver.update.data_at_risk import Acknowledged, Risk, find_risks
-from driver.update.engine_events import list_job_steps, list_planned
-from driver.update.policy_pack import Policies
-from embedded.environment import project_environment
-from plugins.hosts import stand_ins as providers
+from tensorplane import toolchain
+from tensorplane.cli.commands.preview import engine, events, graphs, merge_base
+from tensorplane.cli.commands.preview.engine import Preview, Streamed
+from tensorplane.cli.commands.preview.events import Event
+from tensorplane.cli.commands.preview.merge_base import MergeBase
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update import policy_pack, run_effects
+from tensorplane.driver.update.data_at_risk import Acknowledged, Risk, find_risks
+from tensorplane.driver.update.engine_events import list_job_steps, list_planned
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.embedded.environment import project_environment
+from tensorplane.plugins.hosts import stand_ins as providers
 
 _NOTHING = Streamed([], failed=False)
 
@@ -141,7 +141,7 @@ def opened(stack: str, context: str, base: str, policies: Policies = Policies.RU
     ):
         settings = StackSettings(stack, Path(home), at.folder)
         settings.source()
-        environment = {**engine.own_state(Path(home)), "PATH": path, "TENSORPLANE_CONTEXT": context}
+        environment = {**engine.own_state(Path(home)), "PATH": path, "TENSORPLANE_CONTEXT": context, **at.variables}
         before = Preview(
             settings, toolchain.tools().path("pulumi"), environment, pack=None, stand_ins=needed, stays=False
         )
@@ -154,5 +154,5 @@ def _before(after: Preview, at: MergeBase) -> Preview | None:
     settings = replace(after.settings, home=home, project=at.folder)
     if not (at.folder / settings.file.name).exists():
         return None
-    environment = {**after.environment, **engine.own_state(home)}
+    environment = {**after.environment, **engine.own_state(home), **at.variables}
     return replace(after, settings=settings, environment=environment, pack=None, api=None)

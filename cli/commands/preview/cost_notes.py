@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.commands.preview import occupants
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Outputs, Report
-from cli.output import aggregated
-from cli.output.numbers import cost
-from cli.output.texts import first_names
-from components.base import outputs
-from components.base.plural import number_of
+from tensorplane.cli.commands.preview import occupants
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import OURS, Outputs, Report
+from tensorplane.cli.output import aggregated
+from tensorplane.cli.output.numbers import cost
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.base import outputs
+from tensorplane.components.base.plural import number_of
 
 
 def storage_note(report: Report) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cli.commands.preview.report import OURS, Outputs, Report
-from cli.output.texts import bold
-from components.base import outputs
+from tensorplane.cli.commands.preview.report import OURS, Outputs, Report
+from tensorplane.cli.output.texts import bold
+from tensorplane.components.base import outputs
 
 Folder = tuple[str, str]
 """Volume, and folder on it."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.commands.preview import pods
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Outputs
-from components.base import outputs
-from driver.runs.job_set import plain
+from tensorplane.cli.commands.preview import pods
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import OURS, Outputs
+from tensorplane.components.base import outputs
+from tensorplane.driver.runs.job_set import plain
 
 _ADMISSION = ":ValidatingAdmissionPolicy"
 

@@ -12,25 +12,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-import toolchain
-from cli import stack_config
-from cli.commands.check import cluster
-from cli.commands.preview import events
-from cli.commands.preview.events import Event
-from cli.commands.preview.report import Report
-from cli.training_jobs import listing
-from core.children import Children
-from core.errors import UserError
-from core.kube import Kube
-from driver import claims
-from driver.stack_settings import StackSettings, call
-from driver.target import Target
-from driver.update import policy_pack, recorded_usage, run_effects
-from driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
-from driver.update.engine_events import STREAMED, list_job_steps, list_planned
-from driver.update.policy_pack import Policies
-from plugins.hosts import stand_ins
-from toolchain.pulumi_environment import INPUTS_AS_OUTPUTS, pulumi_environment
+from tensorplane import toolchain
+from tensorplane.cli import stack_config
+from tensorplane.cli.commands.check import cluster
+from tensorplane.cli.commands.preview import events
+from tensorplane.cli.commands.preview.events import Event
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.training_jobs import listing
+from tensorplane.core.children import Children
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver import claims
+from tensorplane.driver.stack_settings import StackSettings, call
+from tensorplane.driver.target import Target
+from tensorplane.driver.update import policy_pack, recorded_usage, run_effects
+from tensorplane.driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
+from tensorplane.driver.update.engine_events import STREAMED, list_job_steps, list_planned
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.plugins.hosts import stand_ins
+from tensorplane.toolchain.pulumi_environment import INPUTS_AS_OUTPUTS, pulumi_environment
 
 _MODE = {**STREAMED, **INPUTS_AS_OUTPUTS}
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from cli.commands.preview import properties
-from cli.commands.preview.declared import Declared
-from cli.commands.preview.report import OPERATIONS, Change, PolicyResult, Report
-from components.base import outputs
-from driver import crash_reports
-from driver.update import protected_resources
-from driver.update.data_at_risk import Risk
-from plugins.cloud_models.coverage import Coverage
+from tensorplane.cli.commands.preview import properties
+from tensorplane.cli.commands.preview.declared import Declared
+from tensorplane.cli.commands.preview.report import OPERATIONS, Change, PolicyResult, Report
+from tensorplane.components.base import outputs
+from tensorplane.driver import crash_reports
+from tensorplane.driver.update import protected_resources
+from tensorplane.driver.update.data_at_risk import Risk
+from tensorplane.plugins.cloud_models.coverage import Coverage
 
 Event = Mapping[str, Any]
 

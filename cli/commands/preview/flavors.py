@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.commands.preview import occupants
-from cli.commands.preview.report import Report
-from cli.commands.preview.sections import queues
-from cli.commands.tiers.rows import Flavor, flavors
-from cli.output.texts import bold
-from components.base.labels import FLAVOR
+from tensorplane.cli.commands.preview import occupants
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.sections import queues
+from tensorplane.cli.commands.tiers.rows import Flavor, flavors
+from tensorplane.cli.output.texts import bold
+from tensorplane.components.base.labels import FLAVOR
 
 
 def lines(report: Report) -> Iterator[str]:

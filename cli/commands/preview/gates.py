@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cli.commands.preview.report import Report
-from cli.output.texts import bold
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.output.texts import bold
 
 _GATE = re.compile(r"(?P<metric>\w+) at (?P<sign>most|least) (?P<threshold>\S+)(?: after (?P<requests>\d+) requests)?$")
 _CANARY = re.compile(r"canary of (?P<percent>\d+) %")

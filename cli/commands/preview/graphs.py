@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cli.commands.preview.property_path import UNKNOWN_VALUE
-from components.base import outputs
-from driver.update import protected_resources
-from driver.update.engine_events import Event
-from plugins.kubernetes import checkpoint, kinds
-from plugins.kubernetes import diff as kubernetes_diff
-from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.session import Session
-from plugins.kubernetes.settings import Settings
-from plugins.preview import diff as cloud_diff
+from tensorplane.cli.commands.preview.property_path import UNKNOWN_VALUE
+from tensorplane.components.base import outputs
+from tensorplane.driver.update import protected_resources
+from tensorplane.driver.update.engine_events import Event
+from tensorplane.plugins.kubernetes import checkpoint, kinds
+from tensorplane.plugins.kubernetes import diff as kubernetes_diff
+from tensorplane.plugins.kubernetes.engine import Engine
+from tensorplane.plugins.kubernetes.session import Session
+from tensorplane.plugins.kubernetes.settings import Settings
+from tensorplane.plugins.preview import diff as cloud_diff
 
 _KUBERNETES = "kubernetes:"
 _CLAIM = ":PersistentVolumeClaim"

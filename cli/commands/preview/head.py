@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cli.output.escaping import line
+from tensorplane.cli.output.escaping import line
 
 LIMIT = 8_000
 """Bytes of the whole beginning."""

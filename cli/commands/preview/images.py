@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from cli.commands.preview import property_path, rows
-from cli.commands.preview.kinds import KIND_NAMES
-from cli.commands.preview.report import OURS, Outputs, Report
-from cli.output.aggregated import Together, names
-from cli.output.texts import bold
+from tensorplane.cli.commands.preview import property_path, rows
+from tensorplane.cli.commands.preview.kinds import KIND_NAMES
+from tensorplane.cli.commands.preview.report import OURS, Outputs, Report
+from tensorplane.cli.output.aggregated import Together, names
+from tensorplane.cli.output.texts import bold
 
 _LEAST_GROUPED = 4
 _MOST_LISTED = 3

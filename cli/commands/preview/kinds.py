@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from components.base import outputs
+from tensorplane.components.base import outputs
 
 KIND_NAMES = {
     outputs.CLUSTER: "cluster",

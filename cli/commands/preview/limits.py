@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cli.commands.preview import occupants
-from cli.commands.preview.report import Report
-from cli.output.texts import bold
-from components.base.labels import ACCELERATOR_YEAR
+from tensorplane.cli.commands.preview import occupants
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.output.texts import bold
+from tensorplane.components.base.labels import ACCELERATOR_YEAR
 
 _QUOTA = "core/v1:ResourceQuota"
 _CLUSTER_QUEUE = ":ClusterQueue"

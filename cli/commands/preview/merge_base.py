@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import archives
-from core.errors import UserError
-from core.paths import PROJECT
+from tensorplane.core import archives
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
 
 _ENVIRONMENT = ".venv"
 _COMMIT_DIGITS = 10
@@ -30,6 +30,12 @@ class MergeBase:
     def short(self) -> str:
         """The commit as messages name it."""
         return self.commit[:_COMMIT_DIGITS]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Variables with which its program runs the code of its own commit, if the project has code of tensorplane."""
+        runtime = self.folder / "runtime"
+        return {"PYTHONPATH": str(runtime)} if (runtime / "tensorplane" / "stack").exists() else {}
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Report
-from cli.output.texts import bold, first_names
-from components.base import outputs
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import OURS, Report
+from tensorplane.cli.output.texts import bold, first_names
+from tensorplane.components.base import outputs
 
 _MAX_NAMES = 6
 _LACKS = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OURS, Outputs, Report
-from cli.output.texts import first_names
-from components.admission import gpu_guard
-from components.base import outputs
-from components.base.labels import FLAVOR
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import OURS, Outputs, Report
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.base import outputs
+from tensorplane.components.base.labels import FLAVOR
 
 _MAX_NAMES = 4
 _UNSEEN = (outputs.PIPELINE, outputs.SWEEP)

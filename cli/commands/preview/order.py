@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cli.commands.preview.section import InHead, OnTerminal, Section
-from cli.commands.preview.sections import (
+from tensorplane.cli.commands.preview.section import InHead, OnTerminal, Section
+from tensorplane.cli.commands.preview.sections import (
     banner,
     changes,
     cost,

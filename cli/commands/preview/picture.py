@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-from cli.commands.preview.report import Outputs, Report
-from cli.output.escaping import visible
-from cli.output.numbers import count, span
+from tensorplane.cli.commands.preview.report import Outputs, Report
+from tensorplane.cli.output.escaping import visible
+from tensorplane.cli.output.numbers import count, span
 
 _WIDTH, _MARGIN, _LABEL = 1000, 20, 110
 _BOX, _BOX_HEIGHT, _GAP, _LAYER_GAP = 200, 50, 16, 44

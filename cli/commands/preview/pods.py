@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.commands.preview.kinds import KIND_NAMES
-from components.base.labels import DOMAIN, QUEUE_LABEL
-from components.catalog.rows import TPU_RESOURCE
-from driver.runs.job_set import plain
+from tensorplane.cli.commands.preview.kinds import KIND_NAMES
+from tensorplane.components.base.labels import DOMAIN, QUEUE_LABEL
+from tensorplane.components.catalog.rows import TPU_RESOURCE
+from tensorplane.driver.runs.job_set import plain
 
 _DEVICES = ("nvidia.com/", TPU_RESOURCE)
 _KUBERNETES = "kubernetes:"

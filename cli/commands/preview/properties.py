@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cli.commands.preview import property_path
-from cli.commands.preview.report import OURS, Property
+from tensorplane.cli.commands.preview import property_path
+from tensorplane.cli.commands.preview.report import OURS, Property
 
 Step = Mapping[str, Any]
 

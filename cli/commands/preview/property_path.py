@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from components.base.names import digest
+from tensorplane.components.base.names import digest
 
 SECRET = "[secret]"  # noqa: S105 (the text that stands for one)
 UNKNOWN = "(known after the update)"

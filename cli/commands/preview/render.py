@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 
-from cli.commands.preview import order
-from cli.commands.preview.head import LIMIT, Block, fit_parts
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import SEPARATOR, collapsed
-from cli.output.escaping import code
-from cli.output.markdown import bullets
+from tensorplane.cli.commands.preview import order
+from tensorplane.cli.commands.preview.head import LIMIT, Block, fit_parts
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import SEPARATOR, collapsed
+from tensorplane.cli.output.escaping import code
+from tensorplane.cli.output.markdown import bullets
 
 
 def terminal(report: Report, width: int) -> RenderableType:

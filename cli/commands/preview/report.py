@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.property_path import BETWEEN
-from driver.update.data_at_risk import Risk
-from plugins.cloud_models.coverage import Coverage
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.property_path import BETWEEN
+from tensorplane.driver.update.data_at_risk import Risk
+from tensorplane.plugins.cloud_models.coverage import Coverage
 
 # In the order of the report; the engine's steps of a replacement are one `replace` here.
 OPERATIONS = ("delete", "replace", "update", "create", "import", "refresh", "discard")

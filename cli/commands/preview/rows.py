@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby
 
-from cli.commands.preview.property_path import BETWEEN, excerpts
-from cli.commands.preview.report import Change, Property
+from tensorplane.cli.commands.preview.property_path import BETWEEN, excerpts
+from tensorplane.cli.commands.preview.report import Change, Property
 
 LEAST_GROUPED = 4
 """From so many on, resources with equal changes share a row."""

@@ -7,10 +7,10 @@ from typing import Protocol, TypeVar
 
 from rich.console import RenderableType
 
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import Report
-from cli.output import aggregated
-from cli.output.markdown import bullets, details, full_table
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.output import aggregated
+from tensorplane.cli.output.markdown import bullets, details, full_table
 
 SEPARATOR = "<!-- tensorplane: may be cut here -->"
 """A block of its own. CI leaves out of a comment what is between two of these and does not fit, never a part of it."""

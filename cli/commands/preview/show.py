@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cli.commands.preview import comparison, engine, picture, render, stages
-from cli.commands.preview.comparison import Comparison
-from cli.commands.preview.engine import Preview
-from cli.commands.preview.events import Event
-from cli.commands.preview.report import Report
-from core.errors import UserError
-from driver.update.policy_pack import Policies
+from tensorplane.cli.commands.preview import comparison, engine, picture, render, stages
+from tensorplane.cli.commands.preview.comparison import Comparison
+from tensorplane.cli.commands.preview.engine import Preview
+from tensorplane.cli.commands.preview.events import Event
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.core.errors import UserError
+from tensorplane.driver.update.policy_pack import Policies
 
 
 def run(stack: str, context: str, base: str, file: Path, console: Console, policies: Policies) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cli.output.numbers import change, dollars
-from cli.output.texts import first_names
-from components.base.price import Usd
-from components.cost.difference import Compared, total
-from components.cost.estimate import EXPECTED, HOURS_PER_MONTH, MAX, MIN, OWNED
+from tensorplane.cli.output.numbers import change, dollars
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost.difference import Compared, total
+from tensorplane.components.cost.estimate import EXPECTED, HOURS_PER_MONTH, MAX, MIN, OWNED
 
 _MAX_NAMES = 8
 """Maximum names in a sentence."""

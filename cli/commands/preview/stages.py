@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cli.commands.preview.report import Outputs, Report
-from cli.output import dag
-from cli.output.dag import MARGIN, Box
+from tensorplane.cli.commands.preview.report import Outputs, Report
+from tensorplane.cli.output import dag
+from tensorplane.cli.output.dag import MARGIN, Box
 
 _LOOKS = {
     "create": (("#e6f4ea", "#1a7f37"), "+ "),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from cli.commands.preview import cost_notes, gates, property_path
-from cli.commands.preview.kinds import KIND_NAMES
-from cli.commands.preview.report import OURS, Outputs, Report
-from cli.output.numbers import change
-from cli.output.texts import bold
-from components.base import outputs
-from components.base.plural import number_of
+from tensorplane.cli.commands.preview import cost_notes, gates, property_path
+from tensorplane.cli.commands.preview.kinds import KIND_NAMES
+from tensorplane.cli.commands.preview.report import OURS, Outputs, Report
+from tensorplane.cli.output.numbers import change
+from tensorplane.cli.output.texts import bold
+from tensorplane.components.base import outputs
+from tensorplane.components.base.plural import number_of
 
 _UNITS = {
     "backend": "backend",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("reproduce", short_help="Train a version of a model again, and compare it.")
@@ -22,8 +22,8 @@ def click_command(target: str, stack: str, account: str, again: bool) -> None:
     tensorplane reproduce digits-server
     tensorplane reproduce models:/vision/train@3
     """
-    from cli.commands.lineage.command import VersionOptions
-    from cli.commands.reproduce import command
-    from core import terminal
+    from tensorplane.cli.commands.lineage.command import VersionOptions
+    from tensorplane.cli.commands.reproduce import command
+    from tensorplane.core import terminal
 
     command.run(VersionOptions(target, stack, options.kubeconfig_context(), account), terminal.console(), again=again)

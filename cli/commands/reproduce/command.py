@@ -8,23 +8,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from cli import stack_config
-from cli.access import Access
-from cli.commands.lineage import graph, version_paths
-from cli.commands.lineage.command import VersionOptions
-from cli.commands.lineage.graph import Node
-from cli.commands.lineage.version_paths import VersionPath
-from cli.commands.lineage.volumes import Pods, Volumes
-from cli.commands.logs import follow
-from cli.commands.logs.pods import LogsOptions
-from cli.commands.reproduce import comparison, recipe
-from cli.commands.run import plan, submission
-from cli.commands.run.command import submitted_text
-from cli.commands.run.plan import Planned
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest
-from core.errors import UserError
-from stack import ResolvedStack
+from tensorplane.cli import stack_config
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.lineage import graph, version_paths
+from tensorplane.cli.commands.lineage.command import VersionOptions
+from tensorplane.cli.commands.lineage.graph import Node
+from tensorplane.cli.commands.lineage.version_paths import VersionPath
+from tensorplane.cli.commands.lineage.volumes import Pods, Volumes
+from tensorplane.cli.commands.logs import follow
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.commands.reproduce import comparison, recipe
+from tensorplane.cli.commands.run import plan, submission
+from tensorplane.cli.commands.run.command import submitted_text
+from tensorplane.cli.commands.run.plan import Planned
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
 
 
 def run(options: VersionOptions, console: Console, *, again: bool) -> None:

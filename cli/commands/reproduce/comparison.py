@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cli.commands.lineage.graph import Node
-from cli.output import texts
-from components.base.plural import number_of
+from tensorplane.cli.commands.lineage.graph import Node
+from tensorplane.cli.output import texts
+from tensorplane.components.base.plural import number_of
 
 _MAX_NAMES = 5
 

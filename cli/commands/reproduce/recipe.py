@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.commands.lineage.graph import ID_DIGITS, Node
-from cli.commands.run.plan import Planned
-from cli.commands.run.request import JobRequest, section
-from components.base.names import digest_of, shorten
-from core.errors import UserError
-from workloads.pods.files import bundle
+from tensorplane.cli.commands.lineage.graph import ID_DIGITS, Node
+from tensorplane.cli.commands.run.plan import Planned
+from tensorplane.cli.commands.run.request import JobRequest, section
+from tensorplane.components.base.names import digest_of, shorten
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.pods.files import bundle
 
 FOLDER = "reproduced"
 """Folder of a volume with models that were made again."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("run")
@@ -50,9 +50,9 @@ def click_command(
     tensorplane run --workers 4 --accelerator l4 -- python train.py
     tensorplane run -f job.yaml
     """
-    from cli.commands.run import command, request
-    from cli.commands.run.submission import SubmitOptions
-    from core import terminal
+    from tensorplane.cli.commands.run import command, request
+    from tensorplane.cli.commands.run.submission import SubmitOptions
+    from tensorplane.core import terminal
 
     job = request.job(name, file, command_line, request.JobOptions.of(given), team=team)
     submit_options = SubmitOptions(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from cli.commands.logs import follow
-from cli.commands.logs.pods import LogsOptions
-from cli.commands.run import create, plan, publication, submission
-from cli.commands.run.create import SubmitState
-from cli.commands.run.plan import Planned
-from cli.commands.run.request import section
-from cli.commands.run.submission import Ready, SubmitOptions, size_text
-from driver.runs.job_set import JobSet
+from tensorplane.cli.commands.logs import follow
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.commands.run import create, plan, publication, submission
+from tensorplane.cli.commands.run.create import SubmitState
+from tensorplane.cli.commands.run.plan import Planned
+from tensorplane.cli.commands.run.request import section
+from tensorplane.cli.commands.run.submission import Ready, SubmitOptions, size_text
+from tensorplane.driver.runs.job_set import JobSet
 
 _AGAIN_REMEDY = "run it once more with --again"
 

@@ -6,13 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from cli.api_values import Object
-from cli.training_jobs import cancelled, jobset_api
-from components import versions
-from components.base import jobset_paths
-from components.base.labels import DOMAIN, MANAGED_BY, NAME
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.training_jobs import cancelled, jobset_api
+from tensorplane.components import versions
+from tensorplane.components.base import jobset_paths
+from tensorplane.components.base.labels import DOMAIN, MANAGED_BY, NAME
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 _SETTINGS = f"{DOMAIN}/settings"
 """Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""

@@ -10,23 +10,22 @@ from typing import Any
 
 import pulumi
 
-import stack
-import stack_file
-from cli.commands.run import team_checks
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest
-from cli.training_jobs import jobset_api
-from components.base.price import Usd
-from components.cost import pods as cost
-from core.errors import UserError
-from stack import ResolvedStack
-from workloads.pods import pod_sets
-from workloads.pods.objects import Manifest
-from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.context import JobContext
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.platform_context import job_context
-from workloads.training_job.settings import JobSettings
+from tensorplane import stack, stack_file
+from tensorplane.cli.commands.run import team_checks
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost import pods as cost
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.pods.objects import Manifest
+from tensorplane.workloads.training_job.component import TrainingJobArgs
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.platform_context import job_context
+from tensorplane.workloads.training_job.settings import JobSettings
 
 _JOBS = frozenset({"trainingJob", "sweep"})
 

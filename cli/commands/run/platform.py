@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cli import stack_config
-from cli.access import Access
-from components.base.settings import Settings
-from core.errors import UserError
-from driver.stack_settings import read
-from stack import model_folders, team_settings
+from tensorplane.cli import stack_config
+from tensorplane.cli.access import Access
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import read
+from tensorplane.stack import model_folders, team_settings
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.access import Access
-from cli.commands.logs import follow
-from cli.commands.logs.pods import LogsOptions
-from cli.commands.run import create, plan, submission
-from cli.commands.run.create import SubmitState
-from cli.commands.run.plan import Planned
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest, section
-from cli.commands.run.submission import Ready
-from cli.training_jobs import jobset_api
-from components.base.names import shorten
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.logs import follow
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.commands.run import create, plan, submission
+from tensorplane.cli.commands.run.create import SubmitState
+from tensorplane.cli.commands.run.plan import Planned
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest, section
+from tensorplane.cli.commands.run.submission import Ready
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.names import shorten
 
 _LONGEST_NAME = 40
 _RESOURCES = {"cpus": 0.1, "memoryGib": 0.25}

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from components.base.names import shorten
-from core.errors import UserError
+from tensorplane.components.base.names import shorten
+from tensorplane.core.errors import UserError
 
 FLAGS = {
     ("queue",): "--queue",

@@ -10,18 +10,18 @@ from typing import Generic, Protocol, TypeVar
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.run import create
-from cli.commands.run.create import Planned, SubmitState, Submitted
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest
-from cli.commands.why import command as why_command
-from cli.output.numbers import unit_price
-from components.base.plural import number_of
-from components.base.price import Usd
-from core.errors import UserError
-from stack_file import dumping
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.run import create
+from tensorplane.cli.commands.run.create import Planned, SubmitState, Submitted
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.cli.commands.why import command as why_command
+from tensorplane.cli.output.numbers import unit_price
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.price import Usd
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file import dumping
 
 _P = TypeVar("_P", bound=Planned)
 _Made = TypeVar("_Made", bound=Planned, covariant=True)

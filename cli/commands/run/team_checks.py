@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest, section
-from components.base.plural import number_of
-from components.clusters.embedded import Embedded
-from components.queues.settings import MOST_GRACE
-from core.errors import UserError
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest, section
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.queues.settings import MOST_GRACE
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file.nearest import did_you_mean
 
 
 def problems(job: JobRequest, platform: Platform) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 class _Runs(click.Group):
@@ -46,9 +46,9 @@ def _list(pipeline: str | None, stack: str, everything: bool, as_json: bool) -> 
 
 
 def _list_of(pipeline: str | None, stack: str, *, everything: bool, as_json: bool) -> None:
-    from cli.access import Access
-    from cli.commands.runs import tables
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.runs import tables
+    from tensorplane.core import terminal
 
     access = Access.of(stack, None, options.kubeconfig_context())
     tables.show(access, pipeline, terminal.console(), everything=everything, as_json=as_json)
@@ -60,9 +60,9 @@ def _list_of(pipeline: str | None, stack: str, *, everything: bool, as_json: boo
 @options.json_option()
 def _show(name: str, stack: str, as_json: bool) -> None:
     """The newest run of a PIPELINE, or a RUN: progress, time, ETA and cost of each stage, what was skipped and why."""
-    from cli.access import Access
-    from cli.commands.runs import show
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.runs import show
+    from tensorplane.core import terminal
 
     access = Access.of(stack, None, options.kubeconfig_context())
     show.run(access, name, terminal.console(), as_json=as_json)
@@ -79,9 +79,9 @@ def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
     It draws the stages and refreshes itself. A click on a stage shows its image, command, inputs, output, times, cost,
     and what was skipped and why.
     """
-    from cli.access import Access
-    from cli.commands.runs import page
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.runs import page
+    from tensorplane.core import terminal
 
     access = Access.of(stack, None, options.kubeconfig_context())
     page.run(access, name, terminal.console(), port=port, opens=opens)
@@ -99,7 +99,7 @@ def _start(pipeline: str, stack: str, account: str) -> None:
     The same pipeline on the same versions is one run, until something else replaces what it made. A run that failed
     starts again, and repeats only what failed.
     """
-    from cli.commands.runs import start
+    from tensorplane.cli.commands.runs import start
 
     print(start.run(pipeline, stack, options.kubeconfig_context(), account))
 
@@ -109,6 +109,6 @@ def _start(pipeline: str, stack: str, account: str) -> None:
 @options.stack_option
 def _cancel(run: str, stack: str) -> None:
     """Stop a RUN. The results of parts that are done stay for the next one."""
-    from cli.commands.runs import start
+    from tensorplane.cli.commands.runs import start
 
     print(start.cancel(run, stack, options.kubeconfig_context()))

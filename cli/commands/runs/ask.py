@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from cli import stack_config
-from cli.access import Access
-from cli.api_values import Object
-from cli.kueue import workloads
-from cli.kueue.objects import KUEUE, ClusterObjects
-from cli.pipelines import details, pods, workflow
-from cli.pipelines.cost import Prices
-from cli.pipelines.details import Details
-from cli.training_jobs import listing as jobs
-from components.base.price import Usd
-from components.node_groups.fleet import Fleet
-from core.errors import UserError
-from workloads.pipeline import run as pipeline_run
-from workloads.pipeline.component import PipelineArgs
-from workloads.pipeline.settings import StageArgs
+from tensorplane.cli import stack_config
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue import workloads
+from tensorplane.cli.kueue.objects import KUEUE, ClusterObjects
+from tensorplane.cli.pipelines import details, pods, workflow
+from tensorplane.cli.pipelines.cost import Prices
+from tensorplane.cli.pipelines.details import Details
+from tensorplane.cli.training_jobs import listing as jobs
+from tensorplane.components.base.price import Usd
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.pipeline import run as pipeline_run
+from tensorplane.workloads.pipeline.component import PipelineArgs
+from tensorplane.workloads.pipeline.settings import StageArgs
 
 
 class Asker:

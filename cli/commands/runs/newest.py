@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cli.access import Access
-from cli.commands.data import remote
-from cli.commands.data.remote import DatasetOptions, Remote
-from core.errors import UserError
-from stack import ResolvedStack
-from workloads.pipeline import run as pipeline_run
-from workloads.pipeline.run import Source
-from workloads.pipeline.settings import MAIN
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.data import remote
+from tensorplane.cli.commands.data.remote import DatasetOptions, Remote
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.pipeline import run as pipeline_run
+from tensorplane.workloads.pipeline.run import Source
+from tensorplane.workloads.pipeline.settings import MAIN
 
 Log = list[Mapping[str, Any]]
 """Commits, the newest first."""

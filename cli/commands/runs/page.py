@@ -16,14 +16,14 @@ from urllib.parse import parse_qs, urlsplit
 from rich.console import Console
 from rich.text import Text
 
-from cli import tunnel
-from cli.access import Access
-from cli.commands.runs import page_content
-from cli.commands.runs.ask import Asker
-from cli.commands.runs.show import summary
-from cli.pipelines import listing, workflow
-from core.errors import UserError
-from core.times import age
+from tensorplane.cli import tunnel
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.runs import page_content
+from tensorplane.cli.commands.runs.ask import Asker
+from tensorplane.cli.commands.runs.show import summary
+from tensorplane.cli.pipelines import listing, workflow
+from tensorplane.core.errors import UserError
+from tensorplane.core.times import age
 
 _POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 """The page needs nothing of any other host, and no other page may frame it."""

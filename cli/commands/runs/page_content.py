@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from cli.commands.runs.show import price, why_not_begun
-from cli.output import dag
-from cli.output.dag import MARGIN, Box
-from cli.pipelines.details import Details, Stage
-from core.times import duration
+from tensorplane.cli.commands.runs.show import price, why_not_begun
+from tensorplane.cli.output import dag
+from tensorplane.cli.output.dag import MARGIN, Box
+from tensorplane.cli.pipelines.details import Details, Stage
+from tensorplane.core.times import duration
 
 Property = tuple[str, str]
 """Label and text."""

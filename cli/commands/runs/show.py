@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.commands.runs.ask import Asker
-from cli.commands.runs.tables import STYLES, cells, counts_of, empty_joins, reasons
-from cli.output.numbers import NOTHING, spent
-from cli.output.tables import table
-from cli.pipelines import workflow
-from cli.pipelines.details import Details, Stage
-from components.base.price import Usd
-from core.times import age, duration
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.runs.ask import Asker
+from tensorplane.cli.commands.runs.tables import STYLES, cells, counts_of, empty_joins, reasons
+from tensorplane.cli.output.numbers import NOTHING, spent
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.pipelines import workflow
+from tensorplane.cli.pipelines.details import Details, Stage
+from tensorplane.components.base.price import Usd
+from tensorplane.core.times import age, duration
 
 _LEAST = ("commit", "parts", "ETA", "cost")
 _CENT = Usd(0.01, 0.01)

@@ -6,20 +6,20 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cli import stack_config
-from cli.access import Access
-from cli.commands import cancel as cancel_job
-from cli.commands.runs import newest
-from cli.pipelines import pods
-from cli.pipelines import workflow as workflows
-from cli.pipelines.workflow import ENDS, state_of
-from components.base.labels import NAME
-from core.errors import UserError
-from driver import command_lines
-from stack import ResolvedStack
-from stack_file.nearest import did_you_mean
-from workloads.pipeline import run as pipeline_run
-from workloads.pipeline.run import MANAGER, TEMPLATES, WORKFLOWS
+from tensorplane.cli import stack_config
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands import cancel as cancel_job
+from tensorplane.cli.commands.runs import newest
+from tensorplane.cli.pipelines import pods
+from tensorplane.cli.pipelines import workflow as workflows
+from tensorplane.cli.pipelines.workflow import ENDS, state_of
+from tensorplane.components.base.labels import NAME
+from tensorplane.core.errors import UserError
+from tensorplane.driver import command_lines
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file.nearest import did_you_mean
+from tensorplane.workloads.pipeline import run as pipeline_run
+from tensorplane.workloads.pipeline.run import MANAGER, TEMPLATES, WORKFLOWS
 
 _SECONDS_TO_DELETE = 120
 _SECONDS_TO_END = 120

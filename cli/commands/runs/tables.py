@@ -11,15 +11,15 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from cli.access import Access
-from cli.output.numbers import NOTHING
-from cli.output.tables import table
-from cli.pipelines import listing
-from cli.pipelines.listing import Run, StageRun
-from components.base.labels import NAME
-from components.base.plural import number_of
-from core.times import age, duration
-from workloads.pipeline import run as pipeline_run
+from tensorplane.cli.access import Access
+from tensorplane.cli.output.numbers import NOTHING
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.pipelines import listing
+from tensorplane.cli.pipelines.listing import Run, StageRun
+from tensorplane.components.base.labels import NAME
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.times import age, duration
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 _MOST_RUNS = 5
 """Runs that are shown of each pipeline."""

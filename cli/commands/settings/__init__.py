@@ -12,8 +12,8 @@ def click_command(page: str) -> None:
 
     PAGE is one of docs/settings, such as queues or cluster-eks (default: all).
     """
-    from cli.commands.settings import reference
-    from core.errors import UserError
+    from tensorplane.cli.commands.settings import reference
+    from tensorplane.core.errors import UserError
 
     pages = reference.pages()
     if page and page not in pages:

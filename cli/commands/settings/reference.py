@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeAlias
 
 from pydantic.fields import FieldInfo
 
-from cli.commands.settings import values
-from cli.commands.settings.path import INDEX, SettingsPath
-from components.base import field_docs
-from components.base.model import Model
-from stack import StackConfig
+from tensorplane.cli.commands.settings import values
+from tensorplane.cli.commands.settings.path import INDEX, SettingsPath
+from tensorplane.components.base import field_docs
+from tensorplane.components.base.model import Model
+from tensorplane.stack import StackConfig
 
 _Known: TypeAlias = dict[type[Model], SettingsPath]
 """Each model that has a section, and where the settings first mention it."""

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import annotated_types
 from pydantic.fields import FieldInfo
 
-from cli.commands.settings.path import SettingsPath
-from components.base.family import Variant
-from components.base.model import Model, Name, OneOf, Produced, RelativePath
-from workloads.pods import files as pods_files
-from workloads.training_job import settings as training_job_settings
+from tensorplane.cli.commands.settings.path import SettingsPath
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import Model, Name, OneOf, Produced, RelativePath
+from tensorplane.workloads.pods import files as pods_files
+from tensorplane.workloads.training_job import settings as training_job_settings
 
 Link: TypeAlias = Callable[[type[Model], SettingsPath], str]
 """Writes a link to a model that the settings mention at a path."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("sweep")
@@ -47,11 +47,11 @@ def click_command(
     tensorplane sweep sweep
     tensorplane sweep sweep --publish digits
     """
-    from cli.access import Access
-    from cli.commands.run.submission import SubmitOptions
-    from cli.commands.sweep import command, results, sweep_file
-    from cli.commands.sweep import command as publishing
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.run.submission import SubmitOptions
+    from tensorplane.cli.commands.sweep import command, results, sweep_file
+    from tensorplane.cli.commands.sweep import command as publishing
+    from tensorplane.core import terminal
 
     if file:
         _without(("SWEEP", sweep), ("--publish", publish), ("--json", as_json))

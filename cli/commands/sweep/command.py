@@ -8,20 +8,20 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.access import Access
-from cli.commands.run import publication, submission
-from cli.commands.run.create import SubmitState
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest
-from cli.commands.run.submission import SubmitOptions, size_text
-from cli.commands.sweep import follow, plan, results
-from cli.commands.sweep.plan import Planned
-from cli.commands.sweep.results import Results
-from components.base.labels import NAME, TRIAL
-from components.base.plural import number_of
-from core.errors import UserError
-from driver import sweep_image
-from driver.target import Target
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.run import publication, submission
+from tensorplane.cli.commands.run.create import SubmitState
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.cli.commands.run.submission import SubmitOptions, size_text
+from tensorplane.cli.commands.sweep import follow, plan, results
+from tensorplane.cli.commands.sweep.plan import Planned
+from tensorplane.cli.commands.sweep.results import Results
+from tensorplane.components.base.labels import NAME, TRIAL
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.errors import UserError
+from tensorplane.driver import sweep_image
+from tensorplane.driver.target import Target
 
 
 def run(options: SubmitOptions, console: Console) -> None:

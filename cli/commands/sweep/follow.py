@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.logs import messages
-from cli.commands.sweep import results
-from cli.commands.sweep.results import Results, Trial
-from cli.training_jobs import jobset_api
-from core.errors import UserError
-from workloads.sweep.controller_objects import RESULTS_SUFFIX
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.logs import messages
+from tensorplane.cli.commands.sweep import results
+from tensorplane.cli.commands.sweep.results import Results, Trial
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.sweep.controller_objects import RESULTS_SUFFIX
 
 _LOOK_SECONDS = 1.0
 _STYLES = {"open": "", "complete": "green", "pruned": "dim", "failed": "red"}

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cli.commands.run import plan as of_jobs
-from cli.commands.run import team_checks
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobRequest
-from components import queues
-from components.base.model import Resources
-from components.base.names import digest_of
-from components.base.plural import number_of
-from components.base.price import Usd
-from components.cost import pods as cost
-from components.queues.capacity import PodSet
-from core.errors import UserError
-from stack import ResolvedStack
-from workloads.pods import mounts, pod_sets
-from workloads.pods.objects import Manifest
-from workloads.sweep import component as of_stack
-from workloads.sweep import manifest as submitted
-from workloads.sweep.component import SweepArgs
-from workloads.sweep.controller_objects import ACCOUNT
-from workloads.sweep.manifest import Submitted
-from workloads.training_job.context import JobContext
-from workloads.training_job.manifest import JobManifest
+from tensorplane.cli.commands.run import plan as of_jobs
+from tensorplane.cli.commands.run import team_checks
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.components import queues
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.names import digest_of
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost import pods as cost
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.core.errors import UserError
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.pods import mounts, pod_sets
+from tensorplane.workloads.pods.objects import Manifest
+from tensorplane.workloads.sweep import component as of_stack
+from tensorplane.workloads.sweep import manifest as submitted
+from tensorplane.workloads.sweep.component import SweepArgs
+from tensorplane.workloads.sweep.controller_objects import ACCOUNT
+from tensorplane.workloads.sweep.manifest import Submitted
+from tensorplane.workloads.training_job.context import JobContext
+from tensorplane.workloads.training_job.manifest import JobManifest
 
 _CONTROLLER = PodSet(submitted.ROLE, 1, Resources(cpus=0.02, memory_gib=0.1), together=False, interruptible=False)
 

@@ -10,16 +10,16 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.output import plots
-from cli.output.numbers import NOTHING
-from cli.output.tables import table
-from components.base.labels import COMPONENT, NAME
-from components.base.plural import number_of
-from core.errors import UserError
-from stack_file.nearest import did_you_mean
-from workloads.sweep.controller_objects import RESULTS, RESULTS_SUFFIX
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.output import plots
+from tensorplane.cli.output.numbers import NOTHING
+from tensorplane.cli.output.tables import table
+from tensorplane.components.base.labels import COMPONENT, NAME
+from tensorplane.components.base.plural import number_of
+from tensorplane.core.errors import UserError
+from tensorplane.stack_file.nearest import did_you_mean
+from tensorplane.workloads.sweep.controller_objects import RESULTS, RESULTS_SUFFIX
 
 _KEY = "results.json"
 _STATES = ("complete", "open", "pruned", "failed")

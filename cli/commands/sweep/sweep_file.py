@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.commands.run import request
-from cli.commands.run.request import JobRequest
-from core.errors import UserError
+from tensorplane.cli.commands.run import request
+from tensorplane.cli.commands.run.request import JobRequest
+from tensorplane.core.errors import UserError
 
 _KIND, _TRIAL = "sweep", "trial"
 

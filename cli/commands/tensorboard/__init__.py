@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("tensorboard")
@@ -19,9 +19,9 @@ def click_command(name: str, stack: str, port: int | None, opens: bool, image: s
     NAME is a workload of kind `tensorboard`, or a training job with `tensorboard`, as in `tensorplane logs`: then a pod
     shows the event files, and is deleted at the end.
     """
-    from cli.access import Access
-    from cli.commands.tensorboard import command
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.tensorboard import command
+    from tensorplane.core import terminal
 
     access = Access.of(stack, None, options.kubeconfig_context())
     command.run(access, name, terminal.console(), port=port, opens=opens, image=image)

@@ -11,15 +11,15 @@ from urllib.parse import quote
 from rich.console import Console
 from rich.text import Text
 
-from cli import temporary_pod, tunnel
-from cli.access import Access
-from cli.api_values import Object
-from cli.training_jobs import reader_pod
-from components.base.labels import COMPONENT, DOMAIN, NAME
-from core.errors import UserError
-from driver import command_lines
-from driver.runs.job_set import JobSet
-from workloads.tensorboard import manifest as tensorboard_manifest
+from tensorplane.cli import temporary_pod, tunnel
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.training_jobs import reader_pod
+from tensorplane.components.base.labels import COMPONENT, DOMAIN, NAME
+from tensorplane.core.errors import UserError
+from tensorplane.driver import command_lines
+from tensorplane.driver.runs.job_set import JobSet
+from tensorplane.workloads.tensorboard import manifest as tensorboard_manifest
 
 _KIND = "tensorboard"
 _MEMORY = "1Gi"

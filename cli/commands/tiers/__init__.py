@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("tiers")
@@ -15,8 +15,8 @@ def click_command(stack: str, as_json: bool) -> None:
 
     That follows from the settings alone.
     """
-    from cli import stack_config
-    from cli.commands.tiers import command
-    from core import terminal
+    from tensorplane.cli import stack_config
+    from tensorplane.cli.commands.tiers import command
+    from tensorplane.core import terminal
 
     command.run(stack_config.file(stack), terminal.console(), as_json=as_json)

@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.console import Console
 
-from cli import stack_config
-from cli.commands.tiers import rows, tables
-from components import queues as queue
-from components.base import outputs
-from core.errors import UserError
-from driver import command_lines
-from stack import ResolvedStack
+from tensorplane.cli import stack_config
+from tensorplane.cli.commands.tiers import rows, tables
+from tensorplane.components import queues as queue
+from tensorplane.components.base import outputs
+from tensorplane.core.errors import UserError
+from tensorplane.driver import command_lines
+from tensorplane.stack import ResolvedStack
 
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cli.commands.tiers.rows import Share, Tier, amount_text
+from tensorplane.cli.commands.tiers.rows import Share, Tier, amount_text
 
 GUARANTEED, BORROWABLE, NEVER = "█", "░", "·"
 LEGEND = f"{GUARANTEED} guaranteed  {BORROWABLE} borrowable  {NEVER} never; first the order of use, last the amount"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cli.output.numbers import count
-from components.base import outputs
-from components.node_groups.labels import CPU
-from components.queues.cohort import Cohort
+from tensorplane.cli.output.numbers import count
+from tensorplane.components.base import outputs
+from tensorplane.components.node_groups.labels import CPU
+from tensorplane.components.queues.cohort import Cohort
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from cli.commands.tiers import drawing
-from cli.commands.tiers.rows import Flavor, Share, Tier, amount_text, by_team
-from cli.output.numbers import NOTHING
-from cli.output.tables import table
-from cli.output.texts import before_after, first_names
+from tensorplane.cli.commands.tiers import drawing
+from tensorplane.cli.commands.tiers.rows import Flavor, Share, Tier, amount_text, by_team
+from tensorplane.cli.output.numbers import NOTHING
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.output.texts import before_after, first_names
 
 _WIDE = 100
 _OF_QUEUE = 3

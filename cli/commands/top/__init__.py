@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("top")
@@ -20,7 +20,7 @@ def click_command(stack: str, history: str, as_json: bool) -> None:
     that still exist: deleted ones are missing, and of one that was evicted several times only the last is known.
     Prometheus has the full history.
     """
-    from cli.commands.top import command
-    from core import terminal
+    from tensorplane.cli.commands.top import command
+    from tensorplane.core import terminal
 
     command.run(command.TopOptions(stack, options.kubeconfig_context(), history, as_json), terminal.console())

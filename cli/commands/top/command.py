@@ -11,13 +11,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli.commands.top import history as queue_history
-from cli.commands.top import rows, tables
-from cli.kueue import objects as queue_objects
-from cli.kueue import workloads
-from core.errors import UserError
-from driver.stack_settings import StackSettings
-from driver.target import Target
+from tensorplane.cli.commands.top import history as queue_history
+from tensorplane.cli.commands.top import rows, tables
+from tensorplane.cli.kueue import objects as queue_objects
+from tensorplane.cli.kueue import workloads
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
 
 _MOST_HOURS = 24 * 90
 HISTORY_NOTE = (

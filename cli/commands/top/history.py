@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from cli.kueue.workloads import Work
-from cli.output import plots
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.cli.output import plots
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.lost_nodes import device_faults, leaving
-from agents.quota_return.flavors import why_unschedulable
-from cli.api_values import Object
-from cli.commands.why.answer import resource_name
-from cli.kueue import quota_tree, unqueued, workloads
-from cli.kueue.objects import ClusterObjects, condition
-from cli.kueue.quota_tree import QuotaTree
-from cli.kueue.unqueued import Held
-from cli.kueue.workloads import Work
-from components import catalog
-from components.base.labels import ACCELERATOR, FLAVOR
-from components.base.quantities import amount
-from components.catalog import GPU_RESOURCE
+from tensorplane.agents.lost_nodes import device_faults, leaving
+from tensorplane.agents.quota_return.flavors import why_unschedulable
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.why.answer import resource_name
+from tensorplane.cli.kueue import quota_tree, unqueued, workloads
+from tensorplane.cli.kueue.objects import ClusterObjects, condition
+from tensorplane.cli.kueue.quota_tree import QuotaTree
+from tensorplane.cli.kueue.unqueued import Held
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import ACCELERATOR, FLAVOR
+from tensorplane.components.base.quantities import amount
+from tensorplane.components.catalog import GPU_RESOURCE
 
 CORES = "cpu"
 

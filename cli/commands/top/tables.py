@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from cli.commands.top.rows import CORES, Flavor, Namespace, Share, Top
-from cli.output.numbers import NOTHING, count
-from cli.output.tables import table
+from tensorplane.cli.commands.top.rows import CORES, Flavor, Namespace, Share, Top
+from tensorplane.cli.output.numbers import NOTHING, count
+from tensorplane.cli.output.tables import table
 
 _FLAVORS = ("flavor", "nodes", "capacity", "guaranteed", "used", "unqueued", "usage")
 _SHARES = ("queue", "flavor", "used", "guaranteed", "borrowed", "lent", "jobs")

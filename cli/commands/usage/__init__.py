@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("usage")
@@ -17,7 +17,7 @@ def click_command(stack: str, month: str | None, as_json: bool) -> None:
     They are those for which jobs in queues held their quota, as the stack's agent recorded them; also of jobs that were
     deleted. Costs are estimates at the list prices of the deployed stack.
     """
-    from cli.commands.usage import command
-    from core import terminal
+    from tensorplane.cli.commands.usage import command
+    from tensorplane.core import terminal
 
     command.run(command.UsageOptions(stack, options.kubeconfig_context(), month, as_json), terminal.console())

@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from agents.usage.state import PREFIX, UsageState
-from cli.api_values import Object
-from cli.kueue import prices, workloads
-from cli.kueue.objects import KUEUE
-from cli.kueue.prices import Prices
-from cli.output.numbers import spent
-from cli.output.tables import table
-from components.base.labels import COMPONENT
-from components.base.price import Usd
-from core.errors import UserError
-from core.kube import Kube
-from driver.stack_settings import StackSettings
-from driver.target import Target
+from tensorplane.agents.usage.state import PREFIX, UsageState
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue import prices, workloads
+from tensorplane.cli.kueue.objects import KUEUE
+from tensorplane.cli.kueue.prices import Prices
+from tensorplane.cli.output.numbers import spent
+from tensorplane.cli.output.tables import table
+from tensorplane.components.base.labels import COMPONENT
+from tensorplane.components.base.price import Usd
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
 
 _HEADINGS = ("month", "team", "queue", "flavor", "GPU-hours", "estimate")
 _ALL_MONTHS = "all"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 class _Volumes(click.Group):
@@ -39,8 +39,8 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
 
     With NAME, the snapshots of this volume.
     """
-    from cli.commands.volumes import command
-    from core import terminal
+    from tensorplane.cli.commands.volumes import command
+    from tensorplane.core import terminal
 
     command.run(
         command.VolumesOptions(stack, options.kubeconfig_context(), name, as_json, bring_back), terminal.console()
@@ -58,6 +58,6 @@ def _mount(name: str, path: str, stack: str, read_only: bool, account: str) -> N
 
     `umount PATH` ends it, and so does `make down`.
     """
-    from cli.commands.volumes import mount
+    from tensorplane.cli.commands.volumes import mount
 
     print(mount.run(mount.MountOptions(name, path, stack, options.kubeconfig_context(), account, read_only)))

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from cli.commands.volumes import leftovers, rows, tables
-from cli.commands.volumes import objects as volume_objects
-from core.errors import UserError
-from driver import claims, command_lines
-from driver.stack_settings import StackSettings
-from driver.target import Target
-from stack_file import dumping
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.commands.volumes import leftovers, rows, tables
+from tensorplane.cli.commands.volumes import objects as volume_objects
+from tensorplane.core.errors import UserError
+from tensorplane.driver import claims, command_lines
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
+from tensorplane.stack_file import dumping
+from tensorplane.stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.snapshots.manifest import PART_OF_LABELS, REASON_LABEL, VOLUME_LABEL
-from cli.api_values import Object, moment
-from cli.commands.volumes.objects import VolumeObjects
-from components.base.quantities import size_bytes
-from core.errors import UserError
-from driver import command_lines
-from driver.stack_settings import STACK
-from embedded.cluster import csi
-from embedded.csi.contract import DRIVER
+from tensorplane.agents.snapshots.manifest import PART_OF_LABELS, REASON_LABEL, VOLUME_LABEL
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.commands.volumes.objects import VolumeObjects
+from tensorplane.components.base.quantities import size_bytes
+from tensorplane.core.errors import UserError
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import STACK
+from tensorplane.embedded.cluster import csi
+from tensorplane.embedded.csi.contract import DRIVER
 
 _PROVISIONED = "pv.kubernetes.io/provisioned-by"
 _GROUP = "snapshot.storage.k8s.io/v1"

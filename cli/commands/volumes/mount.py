@@ -6,17 +6,17 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli import stack_config, temporary_pod
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.cp import volume_pod
-from core.errors import UserError
-from core.kube import Kube
-from driver.target import Target
-from embedded.cluster import pool
-from embedded.cluster.lock import only_one
-from embedded.cluster.node_paths import NodePaths
-from stack import ResolvedStack
+from tensorplane.cli import stack_config, temporary_pod
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.cp import volume_pod
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver.target import Target
+from tensorplane.embedded.cluster import pool
+from tensorplane.embedded.cluster.lock import only_one
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.stack import ResolvedStack
 
 
 @dataclass(frozen=True)

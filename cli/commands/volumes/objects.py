@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cli.api_values import Object
-from core.kube import Kube, ReadableLists
-from driver import claims as volume_use
+from tensorplane.cli.api_values import Object
+from tensorplane.core.kube import Kube, ReadableLists
+from tensorplane.driver import claims as volume_use
 
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
 _REPLICATION = "/apis/volsync.backube/v1alpha1"

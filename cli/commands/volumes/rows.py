@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agents.snapshots.manifest import REASON_LABEL, VOLUME_LABEL
-from cli.api_values import Object, moment
-from cli.commands.volumes.objects import VolumeObjects
-from components.base.quantities import size_bytes
-from components.volumes import backends
-from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
+from tensorplane.agents.snapshots.manifest import REASON_LABEL, VOLUME_LABEL
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.commands.volumes.objects import VolumeObjects
+from tensorplane.components.base.quantities import size_bytes
+from tensorplane.components.volumes import backends
+from tensorplane.embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 
 _MODE_ABBREVIATIONS = {
     "ReadWriteOnce": "RWO",

@@ -10,12 +10,12 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from cli.commands.volumes.leftovers import Leftover
-from cli.commands.volumes.rows import Mirror, Snapshot, Volume
-from cli.output.tables import table
-from cli.output.texts import first_names
-from components.base.quantities import size
-from core.times import age
+from tensorplane.cli.commands.volumes.leftovers import Leftover
+from tensorplane.cli.commands.volumes.rows import Mirror, Snapshot, Volume
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.base.quantities import size
+from tensorplane.core.times import age
 
 _VOLUMES = ("volume", "storage", "size", "used", "access", "phase", "pods", "snapshots", "mirror", "protection")
 _SNAPSHOTS = ("snapshot", "reason", "age", "size", "ready")

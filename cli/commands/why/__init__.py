@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("why")
@@ -18,9 +18,9 @@ def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's. Of a model server, a scorer, a
     recorder or a TensorBoard of the stack, it tells of pods that do not run or whose nodes are lost or leave.
     """
-    from cli.access import Access
-    from cli.commands.why import command
-    from core import terminal
+    from tensorplane.cli.access import Access
+    from tensorplane.cli.commands.why import command
+    from tensorplane.core import terminal
 
     access = Access.of(stack, team, options.kubeconfig_context())
     command.run(access, job, terminal.console(), as_json=as_json)

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from cli.api_values import Object
-from cli.commands.why import limits
-from cli.kueue.objects import ClusterObjects, JobObjects
-from cli.kueue.quota_tree import QuotaTree
-from cli.kueue.workloads import Pods, Work
-from cli.output.texts import first_names
-from components.base.plural import number_of
-from components.base.quantities import size
-from components.catalog import GPU_RESOURCE
-from core.times import age
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.why import limits
+from tensorplane.cli.kueue.objects import ClusterObjects, JobObjects
+from tensorplane.cli.kueue.quota_tree import QuotaTree
+from tensorplane.cli.kueue.workloads import Pods, Work
+from tensorplane.cli.output.texts import first_names
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.quantities import size
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.core.times import age
 
 MAX_NAMES = 4
 """Maximum names in a sentence."""

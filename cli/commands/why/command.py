@@ -11,17 +11,17 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli.access import Access
-from cli.api_values import Object
-from cli.commands.why import deployed, reasons
-from cli.commands.why.answer import Answer, Observed
-from cli.kueue import objects as queue_objects
-from cli.kueue import quota_tree, workloads
-from cli.output.tables import table
-from cli.training_jobs.find import get_job_set
-from core.kube import Kube
-from driver import command_lines
-from driver.stack_settings import STACK
+from tensorplane.cli.access import Access
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.why import deployed, reasons
+from tensorplane.cli.commands.why.answer import Answer, Observed
+from tensorplane.cli.kueue import objects as queue_objects
+from tensorplane.cli.kueue import quota_tree, workloads
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.training_jobs.find import get_job_set
+from tensorplane.core.kube import Kube
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import STACK
 
 
 def run(access: Access, job: str, console: Console, *, as_json: bool) -> None:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agents.lost_nodes import cluster, leaving
-from agents.lost_nodes.pods import REPLACED_AFTER
-from cli.api_values import Object
-from cli.commands.why import nodes, pods
-from cli.commands.why.answer import Answer, some
-from cli.kueue.objects import JobObjects, condition
-from components.base.labels import NAME
-from core.kube import Kube, ReadableLists
+from tensorplane.agents.lost_nodes import cluster, leaving
+from tensorplane.agents.lost_nodes.pods import REPLACED_AFTER
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.why import nodes, pods
+from tensorplane.cli.commands.why.answer import Answer, some
+from tensorplane.cli.kueue.objects import JobObjects, condition
+from tensorplane.components.base.labels import NAME
+from tensorplane.core.kube import Kube, ReadableLists
 
 _JOBS = ("trainingJob", "notebook", "pipeline", "sweep")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from cli.api_values import Object
-from components.base.quantities import amount, size
+from tensorplane.cli.api_values import Object
+from tensorplane.components.base.quantities import amount, size
 
 _MEMORY = ("memory", "ephemeral-storage")
 

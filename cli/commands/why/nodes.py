@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from agents.lost_nodes import device_faults
-from agents.lost_nodes.cluster import REPORTER
-from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS
-from cli.api_values import Object, moment
-from cli.commands.why.answer import some
-from cli.kueue.objects import JobObjects
-from components.base.labels import FENCED
+from tensorplane.agents.lost_nodes import device_faults
+from tensorplane.agents.lost_nodes.cluster import REPORTER
+from tensorplane.agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS
+from tensorplane.cli.api_values import Object, moment
+from tensorplane.cli.commands.why.answer import some
+from tensorplane.cli.kueue.objects import JobObjects
+from tensorplane.components.base.labels import FENCED
 
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 """Taint by which a person tells Kubernetes that a machine is off (from Kubernetes 1.28 on)."""

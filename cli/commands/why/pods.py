@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cli.api_values import Object
-from cli.kueue.objects import JobObjects, condition
-from driver.runs import failures
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.objects import JobObjects, condition
+from tensorplane.driver.runs import failures
 
 _SCALING = {
     "TriggeredScaleUp": "nodes are being added",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cli.api_values import moment
-from cli.commands.why import nodes, pods, returned_quota, waiting
-from cli.commands.why.answer import MAX_NAMES, Answer, Observed, amounts, some
-from cli.kueue import unqueued, workloads
-from cli.kueue.objects import ClusterObjects, condition
-from cli.kueue.workloads import Work
-from cli.training_jobs import jobset_api
-from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
-from components.catalog import GPU_RESOURCE
-from driver.runs import failures, published
-from driver.runs.job_set import JobSet
-from stack_file.nearest import did_you_mean
+from tensorplane.cli.api_values import moment
+from tensorplane.cli.commands.why import nodes, pods, returned_quota, waiting
+from tensorplane.cli.commands.why.answer import MAX_NAMES, Answer, Observed, amounts, some
+from tensorplane.cli.kueue import unqueued, workloads
+from tensorplane.cli.kueue.objects import ClusterObjects, condition
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.driver.runs import failures, published
+from tensorplane.driver.runs.job_set import JobSet
+from tensorplane.stack_file.nearest import did_you_mean
 
 _PLAIN = ("jobset completed successfully", "jobset failed due to one or more job failures")
 _POLICY = "FailJobSet failure policy action"

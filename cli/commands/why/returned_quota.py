@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agents.quota_return.state import RETRY_AT, RETURN_REASON, times
-from cli.api_values import moment
-from cli.commands.why.answer import Answer, Observed
-from cli.kueue.workloads import Work
-from cli.output.numbers import ordinal
-from core.times import age
+from tensorplane.agents.quota_return.state import RETRY_AT, RETURN_REASON, times
+from tensorplane.cli.api_values import moment
+from tensorplane.cli.commands.why.answer import Answer, Observed
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.cli.output.numbers import ordinal
+from tensorplane.core.times import age
 
 
 def reason(work: Work) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from cli.api_values import Object
-from cli.kueue.flavor_fit import lets_in, selects, untainted, untolerated
-from cli.kueue.quota_tree import QuotaTree
-from cli.kueue.workloads import Pods, Work
-from components.catalog import GPU_RESOURCE
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.kueue.flavor_fit import lets_in, selects, untainted, untolerated
+from tensorplane.cli.kueue.quota_tree import QuotaTree
+from tensorplane.cli.kueue.workloads import Pods, Work
+from tensorplane.components.catalog import GPU_RESOURCE
 
 _MOST_COMBINED_JOBS = 3
 """Maximum number of jobs whose ends are combined."""

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cli.commands.why import returned_quota
-from cli.commands.why.answer import MAX_NAMES, Answer, Observed, amount, pods_text, resource_name, some
-from cli.commands.why.shortage import Option, Short, short
-from cli.kueue import flavor_fit, workloads
-from cli.kueue.objects import Condition, JobObjects, condition
-from cli.kueue.workloads import Work
-from cli.output.numbers import ordinal
-from components.catalog import GPU_RESOURCE
-from core.times import age
+from tensorplane.cli.commands.why import returned_quota
+from tensorplane.cli.commands.why.answer import MAX_NAMES, Answer, Observed, amount, pods_text, resource_name, some
+from tensorplane.cli.commands.why.shortage import Option, Short, short
+from tensorplane.cli.kueue import flavor_fit, workloads
+from tensorplane.cli.kueue.objects import Condition, JobObjects, condition
+from tensorplane.cli.kueue.workloads import Work
+from tensorplane.cli.output.numbers import ordinal
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.core.times import age
 
 _PREEMPTOR = re.compile(r"\(UID: ([0-9a-f-]+)")
 _BY_REASON = {

@@ -7,8 +7,8 @@ import importlib
 import sys
 from pathlib import Path
 
-from components import catalog
-from components.catalog.files import DATA
+from tensorplane.components import catalog
+from tensorplane.components.catalog.files import DATA
 
 
 def main() -> int:
@@ -21,7 +21,9 @@ def main() -> int:
     args = parser.parse_args()
     try:
         for cloud in args.cloud or catalog.clouds():
-            importlib.import_module(f"components.catalog.update.{cloud}").update(args.snapshots, DATA / cloud)
+            importlib.import_module(f"tensorplane.components.catalog.update.{cloud}").update(
+                args.snapshots, DATA / cloud
+            )
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return 1

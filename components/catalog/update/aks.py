@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from components.catalog.update import table
-from components.catalog.update.snapshot import Snapshot
-from components.catalog.update.table import MachineLine, Source
+from tensorplane.components.catalog.update import table
+from tensorplane.components.catalog.update.snapshot import Snapshot
+from tensorplane.components.catalog.update.table import MachineLine, Source
 
 _SIZES = "src/Aspire.Hosting.Azure.Kubernetes/AksNodeVmSizes.Generated.cs"
 _PRICES = "pkg/providers/pricing/zz_generated.pricing.go"

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from components.catalog.update import table
-from components.catalog.update.snapshot import Snapshot
-from components.catalog.update.table import MachineLine, Source
+from tensorplane.components.catalog.update import table
+from tensorplane.components.catalog.update.snapshot import Snapshot
+from tensorplane.components.catalog.update.table import MachineLine, Source
 
 _TYPES = "website/content/en/docs/reference/instance-types.md"
 _PRICES = "pkg/providers/pricing/zz_generated.pricing_aws.go"

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.problems import Key, Problem
-from components.clusters.aks.settings import AksSettings
-from components.clusters.aks.zones import zones_of
-from components.clusters.settings import NO_ZONE, Connection
-from components.node_groups.checks.fleet import missing_groups
-from components.node_groups.shape import Shape
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.aks.settings import AksSettings
+from tensorplane.components.clusters.aks.zones import zones_of
+from tensorplane.components.clusters.settings import NO_ZONE, Connection
+from tensorplane.components.node_groups.checks.fleet import missing_groups
+from tensorplane.components.node_groups.shape import Shape
 
 
 class Aks(AksSettings):
@@ -23,7 +23,7 @@ class Aks(AksSettings):
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
-        from components.clusters.aks import check_cluster, check_groups, check_network
+        from tensorplane.components.clusters.aks import check_cluster, check_groups, check_network
 
         yield from check_cluster.find_problems(self)
         yield from check_network.find_problems(self, groups)
@@ -31,16 +31,16 @@ class Aks(AksSettings):
         yield from check_groups.find_problems(self, groups)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-        from components.clusters.aks import create
+        from tensorplane.components.clusters.aks import create
 
         return create.connect(self, name, groups, opts)
 
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
-        from components.clusters.aks import check_members
+        from tensorplane.components.clusters.aks import check_members
 
         yield from check_members.find_problems(members)
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
-        from components.clusters.aks import members
+        from tensorplane.components.clusters.aks import members
 
         members.grants(native, teams)

@@ -6,9 +6,9 @@ from typing import Literal
 import pulumi
 from pulumi_azure_native import authorization, managedidentity
 
-from components.base import names
-from components.clusters.aks.context import Context
-from components.node_groups.shape import Shape
+from tensorplane.components.base import names
+from tensorplane.components.clusters.aks.context import Context
+from tensorplane.components.node_groups.shape import Shape
 
 # learn.microsoft.com/azure/role-based-access-control/built-in-roles
 NETWORK_CONTRIBUTOR = "4d97b98b-1d4f-4787-a291-c67834d212e7"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pulumi
 
-from components import catalog, versions
-from components.base.model import is_name
-from components.base.problems import Problem, did_you_mean
-from components.clusters import allowed_cidrs, cloud_tags
-from components.clusters.aks.check_members import EXAMPLE, is_object_id
-from components.clusters.aks.settings import AksSettings
+from tensorplane.components import catalog, versions
+from tensorplane.components.base.model import is_name
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters import allowed_cidrs, cloud_tags
+from tensorplane.components.clusters.aks.check_members import EXAMPLE, is_object_id
+from tensorplane.components.clusters.aks.settings import AksSettings
 
 _SDK = "pulumi_azure_native"
 _NAME_LIMIT = 54

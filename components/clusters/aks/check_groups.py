@@ -3,15 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components import catalog
-from components.base.problems import Problem, did_you_mean
-from components.catalog import Accelerator, Machine
-from components.clusters.aks.check_cluster import ZONES
-from components.clusters.aks.pool_properties import agent_pool_name, fit_for_system, mig_slices, system_group
-from components.clusters.aks.settings import AksSettings
-from components.clusters.aks.zones import zones_of
-from components.node_groups.settings import Mig
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.catalog import Accelerator, Machine
+from tensorplane.components.clusters.aks.check_cluster import ZONES
+from tensorplane.components.clusters.aks.pool_properties import (
+    agent_pool_name,
+    fit_for_system,
+    mig_slices,
+    system_group,
+)
+from tensorplane.components.clusters.aks.settings import AksSettings
+from tensorplane.components.clusters.aks.zones import zones_of
+from tensorplane.components.node_groups.settings import Mig
+from tensorplane.components.node_groups.shape import Shape
 
 _POOL_NODES, _CLUSTER_NODES = 1000, 5000
 _LARGEST_DISK = 2048

@@ -4,7 +4,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key, Problem
 
 EXAMPLE = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 

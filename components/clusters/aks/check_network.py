@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from components.base.cidr import inner_network
-from components.base.plural import number_of
-from components.base.problems import Problem
-from components.clusters import allowed_cidrs
-from components.clusters.aks.addresses import DEFAULT_CIDR, NODE_PREFIX_LENGTH, nodes_subnet
-from components.clusters.aks.settings import AksSettings
-from components.node_groups.shape import Shape
+from tensorplane.components.base.cidr import inner_network
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters import allowed_cidrs
+from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, NODE_PREFIX_LENGTH, nodes_subnet
+from tensorplane.components.clusters.aks.settings import AksSettings
+from tensorplane.components.node_groups.shape import Shape
 
 _PATH = ("cluster", "network")
 _SUBNET = re.compile(

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import resources
 
-from components.clusters.aks.settings import AksSettings
+from tensorplane.components.clusters.aks.settings import AksSettings
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import containerservice, managedidentity, monitor, operationalinsights
 
-from components.clusters.aks import pool_properties as pool
-from components.clusters.aks.addresses import dns_address
-from components.clusters.aks.context import Context, tags
-from components.clusters.aks.encryption import Encryption
-from components.clusters.aks.network import NodeNetwork
-from components.clusters.aks.pool_properties import agent_pool_name
-from components.clusters.aks.settings import AksSettings
-from components.clusters.aks.zones import zones_of
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.aks import pool_properties as pool
+from tensorplane.components.clusters.aks.addresses import dns_address
+from tensorplane.components.clusters.aks.context import Context, tags
+from tensorplane.components.clusters.aks.encryption import Encryption
+from tensorplane.components.clusters.aks.network import NodeNetwork
+from tensorplane.components.clusters.aks.pool_properties import agent_pool_name
+from tensorplane.components.clusters.aks.settings import AksSettings
+from tensorplane.components.clusters.aks.zones import zones_of
+from tensorplane.components.node_groups.shape import Shape
 
 _OUTBOUND = {
     "natGateway": "userAssignedNATGateway",

@@ -6,15 +6,15 @@ import pulumi
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, resources
 
-from components.clusters.aks import access, control_plane, encryption, kubeconfig, network
-from components.clusters.aks.context import Context, tags
-from components.clusters.aks.native import Native
-from components.clusters.aks.node_pools import agent_pool
-from components.clusters.aks.pool_properties import system_group
-from components.clusters.aks.settings import AksSettings
-from components.clusters.settings import Connection, cluster_provider
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.aks import access, control_plane, encryption, kubeconfig, network
+from tensorplane.components.clusters.aks.context import Context, tags
+from tensorplane.components.clusters.aks.native import Native
+from tensorplane.components.clusters.aks.node_pools import agent_pool
+from tensorplane.components.clusters.aks.pool_properties import system_group
+from tensorplane.components.clusters.aks.settings import AksSettings
+from tensorplane.components.clusters.settings import Connection, cluster_provider
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
 
 
 def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:

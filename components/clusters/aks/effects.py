@@ -1,6 +1,6 @@
 """Effects of updates of AKS' resources on nodes and pods."""
 
-from components.clusters.effects import ROLLED, Effect, Effects
+from tensorplane.components.clusters.effects import ROLLED, Effect, Effects
 
 _AGENT_POOL = "azure-native:containerservice:AgentPool"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_azure_native import authorization, keyvault, managedidentity
 
-from components.clusters.aks import access
-from components.clusters.aks.access import grant
-from components.clusters.aks.context import Context
+from tensorplane.components.clusters.aks import access
+from tensorplane.components.clusters.aks.access import grant
+from tensorplane.components.clusters.aks.context import Context
 
 _KEPT_DAYS = 90
 

@@ -7,7 +7,7 @@ import pulumi
 import yaml
 from pulumi_azure_native import containerservice, resources
 
-from components.clusters.aks.context import Context
+from tensorplane.components.clusters.aks.context import Context
 
 _API_VERSION = "2025-10-01"
 _ENTRA_APPLICATION = "6dae42f8-4368-4678-94ff-3960e28e3630"

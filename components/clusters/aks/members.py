@@ -7,9 +7,9 @@ auth/providers/azure).
 
 from collections.abc import Mapping, Sequence
 
-from components.clusters.aks import access
-from components.clusters.aks.check_members import is_object_id
-from components.clusters.aks.native import Native
+from tensorplane.components.clusters.aks import access
+from tensorplane.components.clusters.aks.check_members import is_object_id
+from tensorplane.components.clusters.aks.native import Native
 
 
 def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, managedidentity, resources
 
-from components.base.names import digest, shorten
-from components.clusters.aks.context import Context
-from components.clusters.aks.network import NodeNetwork
+from tensorplane.components.base.names import digest, shorten
+from tensorplane.components.clusters.aks.context import Context
+from tensorplane.components.clusters.aks.network import NodeNetwork
 
 _HASHED = 8
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_azure_native import network
 
-from components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
-from components.clusters.aks.context import Context
+from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
+from tensorplane.components.clusters.aks.context import Context
 
 _IDLE_MINUTES = 10
 

@@ -3,11 +3,11 @@
 import pulumi
 from pulumi_azure_native import containerservice
 
-from components.clusters.aks.context import Context
-from components.clusters.aks.control_plane import pool_properties
-from components.clusters.aks.network import NodeNetwork
-from components.clusters.aks.pool_properties import agent_pool_name
-from components.node_groups.component import NodeGroup
+from tensorplane.components.clusters.aks.context import Context
+from tensorplane.components.clusters.aks.control_plane import pool_properties
+from tensorplane.components.clusters.aks.network import NodeNetwork
+from tensorplane.components.clusters.aks.pool_properties import agent_pool_name
+from tensorplane.components.node_groups.component import NodeGroup
 
 # Immutable properties that the SDK does not know (besides machine and MIG profile); a change replaces the pool.
 _IMMUTABLE_PROPERTIES = (

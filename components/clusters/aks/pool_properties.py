@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from components.base.names import digest
-from components.node_groups.settings import Mig
-from components.node_groups.shape import Shape
+from tensorplane.components.base.names import digest
+from tensorplane.components.node_groups.settings import Mig
+from tensorplane.components.node_groups.shape import Shape
 
 NAME_LIMIT = 12
 """AKS allows at most as many lower-case letters and digits."""

@@ -6,15 +6,15 @@ from typing import Annotated, ClassVar, Literal
 import pulumi
 from pydantic import Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, Zones
-from components.catalog import Cloud
-from components.catalog import zones as known_zones
-from components.clusters.aks.addresses import DEFAULT_CIDR
-from components.clusters.aks.effects import EFFECTS
-from components.clusters.effects import Effects
-from components.clusters.settings import ClusterArgs, GpuSupport, TimeOfDay
-from components.node_groups.cluster_properties import NodeTraits
-from components.node_groups.taint import Taint
+from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, Zones
+from tensorplane.components.catalog import Cloud
+from tensorplane.components.catalog import zones as known_zones
+from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR
+from tensorplane.components.clusters.aks.effects import EFFECTS
+from tensorplane.components.clusters.effects import Effects
+from tensorplane.components.clusters.settings import ClusterArgs, GpuSupport, TimeOfDay
+from tensorplane.components.node_groups.cluster_properties import NodeTraits
+from tensorplane.components.node_groups.taint import Taint
 
 _CLASSES_OF_AKS = (
     "default",

@@ -1,7 +1,7 @@
 """Zones of a node group's nodes."""
 
-from components.clusters.aks.settings import AksSettings
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.aks.settings import AksSettings
+from tensorplane.components.node_groups.shape import Shape
 
 
 def zones_of(shape: Shape, args: AksSettings) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.problems import Key, Problem, without_implied
-from components.clusters.eks import principals
-from components.clusters.eks.settings import EksSettings
-from components.clusters.eks.zones import zones_of
-from components.clusters.settings import Connection
-from components.node_groups.checks.fleet import missing_groups
-from components.node_groups.shape import Shape
+from tensorplane.components.base.problems import Key, Problem, without_implied
+from tensorplane.components.clusters.eks import principals
+from tensorplane.components.clusters.eks.settings import EksSettings
+from tensorplane.components.clusters.eks.zones import zones_of
+from tensorplane.components.clusters.settings import Connection
+from tensorplane.components.node_groups.checks.fleet import missing_groups
+from tensorplane.components.node_groups.shape import Shape
 
 
 class Eks(EksSettings):
@@ -24,7 +24,7 @@ class Eks(EksSettings):
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
-        from components.clusters.eks import check_cluster, check_groups, check_network
+        from tensorplane.components.clusters.eks import check_cluster, check_groups, check_network
 
         cluster = list(check_cluster.find_problems(self))
         yield from cluster
@@ -35,12 +35,12 @@ class Eks(EksSettings):
         yield from without_implied(of_groups, [*cluster, *network])
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-        from components.clusters.eks import create
+        from tensorplane.components.clusters.eks import create
 
         return create.connect(self, name, groups, opts)
 
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
-        from components.clusters.eks import check_members
+        from tensorplane.components.clusters.eks import check_members
 
         yield from check_members.find_problems(self, members)
 
@@ -49,6 +49,6 @@ class Eks(EksSettings):
         return others if len(others) == len(members) else [*others, f"group:{group}"]
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
-        from components.clusters.eks import members
+        from tensorplane.components.clusters.eks import members
 
         members.entries(native, teams)

@@ -3,8 +3,8 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks import principals
-from components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks import principals
+from tensorplane.components.clusters.eks.context import Context
 
 
 def creator_needs_entry(context: Context) -> pulumi.Input[bool]:

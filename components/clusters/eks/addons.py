@@ -7,13 +7,13 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components import versions
-from components.clusters.eks import roles
-from components.clusters.eks.check_addons import ADDONS_AFTER_NODES, ADDONS_BEFORE_NODES, DEFAULT
-from components.clusters.eks.context import Context
-from components.clusters.eks.native import Installed, Native
-from components.node_groups.fleet import Fleet
-from components.node_groups.shape import Shape
+from tensorplane.components import versions
+from tensorplane.components.clusters.eks import roles
+from tensorplane.components.clusters.eks.check_addons import ADDONS_AFTER_NODES, ADDONS_BEFORE_NODES, DEFAULT
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.native import Installed, Native
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.shape import Shape
 
 # Add-on: service account, and its managed policies. The FSx for Lustre driver only requires rights to create file
 # systems, which Pulumi creates. Volumes grant the S3 driver its rights.

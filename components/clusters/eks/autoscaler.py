@@ -4,9 +4,9 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.clusters.eks import roles
-from components.clusters.eks.context import Context
+from tensorplane.components import versions
+from tensorplane.components.clusters.eks import roles
+from tensorplane.components.clusters.eks.context import Context
 
 _SECONDS_TO_READY = 600
 _LOOKS = [

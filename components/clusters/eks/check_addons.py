@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from components import versions
-from components.base.problems import Problem, did_you_mean
-from components.clusters.eks.settings import EksSettings
+from tensorplane.components import versions
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters.eks.settings import EksSettings
 
 ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
 ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")

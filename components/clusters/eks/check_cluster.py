@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pulumi
 
-from components import catalog
-from components.base.model import NAME_RULE, is_name
-from components.base.problems import Problem, did_you_mean
-from components.clusters import cloud_tags
-from components.clusters.eks import check_addons, principals
-from components.clusters.eks.settings import EksSettings
+from tensorplane.components import catalog
+from tensorplane.components.base.model import NAME_RULE, is_name
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters import cloud_tags
+from tensorplane.components.clusters.eks import check_addons, principals
+from tensorplane.components.clusters.eks.settings import EksSettings
 
 VERSIONS = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 """Kubernetes versions that EKS runs (awslabs/amazon-eks-ami, changelog of v20260714, without 1.30, out of support)."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from components import catalog
-from components.base.problems import Problem, did_you_mean
-from components.clusters.eks.placement import uses_efa
-from components.clusters.eks.scale_from_zero_tags import LABEL, TAG_KEY_LIMIT, TAINT
-from components.clusters.eks.settings import EksSettings
-from components.clusters.eks.zones import zones_of
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters.eks.placement import uses_efa
+from tensorplane.components.clusters.eks.scale_from_zero_tags import LABEL, TAG_KEY_LIMIT, TAINT
+from tensorplane.components.clusters.eks.settings import EksSettings
+from tensorplane.components.clusters.eks.zones import zones_of
+from tensorplane.components.node_groups.shape import Shape
 
 _NAME_LIMIT = 63
 _GIVEN = (("cluster", "zones"), ("cluster", "network"), ("cluster", "region"))

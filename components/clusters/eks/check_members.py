@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Problem
-from components.clusters.eks import principals
-from components.clusters.eks.settings import EksSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.eks import principals
+from tensorplane.components.clusters.eks.settings import EksSettings
 
 _EXAMPLE = "user:arn:aws:iam::123456789012:role/vision"
 _OF_NODES = re.compile(r"cluster-(karpenter-)?node-[0-9a-f]{7}")

@@ -3,14 +3,20 @@
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
-from components import catalog
-from components.base.cidr import inner_network
-from components.base.problems import Problem, did_you_mean
-from components.clusters import allowed_cidrs
-from components.clusters.eks.addresses import DEFAULT_CIDR, LARGEST, SMALLEST, ZONE_LETTERS, addresses_of_a_zone
-from components.clusters.eks.settings import EksSettings
-from components.clusters.eks.zones import zones_of
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.cidr import inner_network
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters import allowed_cidrs
+from tensorplane.components.clusters.eks.addresses import (
+    DEFAULT_CIDR,
+    LARGEST,
+    SMALLEST,
+    ZONE_LETTERS,
+    addresses_of_a_zone,
+)
+from tensorplane.components.clusters.eks.settings import EksSettings
+from tensorplane.components.clusters.eks.zones import zones_of
+from tensorplane.components.node_groups.shape import Shape
 
 _SERVICE_RANGES = tuple(ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _USUAL_SERVICES = (ipaddress.IPv4Network("172.20.0.0/16"), ipaddress.IPv4Network("10.100.0.0/16"))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.base.labels import STACK
-from components.clusters.eks.settings import EksSettings
+from tensorplane.components.base.labels import STACK
+from tensorplane.components.clusters.eks.settings import EksSettings
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks import access, encryption, roles
-from components.clusters.eks.context import Context
-from components.clusters.eks.network import Subnets
+from tensorplane.components.clusters.eks import access, encryption, roles
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.network import Subnets
 
 _LOGS = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 # AWS accepts no subnets in further zones later; nodes may use them. The creator's access is fixed at creation, and a

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.clusters.eks import (
+from tensorplane.components.clusters.eks import (
     access,
     addons,
     autoscaler,
@@ -18,16 +18,16 @@ from components.clusters.eks import (
     roles,
     storage_class,
 )
-from components.clusters.eks.context import Context, tags
-from components.clusters.eks.karpenter_pools import node_pool
-from components.clusters.eks.native import Installed, Native
-from components.clusters.eks.network import Subnets
-from components.clusters.eks.node_pools import Surroundings, managed_group
-from components.clusters.eks.placement import is_system, uses_efa
-from components.clusters.eks.settings import EksSettings
-from components.clusters.settings import Connection
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.eks.context import Context, tags
+from tensorplane.components.clusters.eks.karpenter_pools import node_pool
+from tensorplane.components.clusters.eks.native import Installed, Native
+from tensorplane.components.clusters.eks.network import Subnets
+from tensorplane.components.clusters.eks.node_pools import Surroundings, managed_group
+from tensorplane.components.clusters.eks.placement import is_system, uses_efa
+from tensorplane.components.clusters.eks.settings import EksSettings
+from tensorplane.components.clusters.settings import Connection
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
 
 _KARPENTER_REPLICAS = 2
 

@@ -7,12 +7,12 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base.labels import INSTANCE_TYPE
-from components.catalog import Machine
-from components.clusters.eks.context import Context
-from components.node_groups.fleet import Fleet
-from components.node_groups.shape import Shape
+from tensorplane.components import versions
+from tensorplane.components.base.labels import INSTANCE_TYPE
+from tensorplane.components.catalog import Machine
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.shape import Shape
 
 _SECONDS_TO_READY = 600
 # Machines with one network card more than EFA interfaces, for other traffic (17 cards and 16 EFA interfaces in

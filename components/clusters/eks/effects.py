@@ -1,6 +1,6 @@
 """Effects of updates of EKS' resources on nodes, pods and add-ons."""
 
-from components.clusters.effects import ROLLED, Effect, Effects
+from tensorplane.components.clusters.effects import ROLLED, Effect, Effects
 
 _NODE_GROUP, _ADDON = "aws:eks/nodeGroup:NodeGroup", "aws:eks/addon:Addon"
 

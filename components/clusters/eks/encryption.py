@@ -2,8 +2,8 @@
 
 import pulumi_aws as aws
 
-from components.clusters.eks.context import Context
-from components.clusters.eks.roles import Statement
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.roles import Statement
 
 _DAYS_TO_CHANGE_YOUR_MIND = 30
 

@@ -7,10 +7,10 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.clusters.eks import karpenter_rights, roles
-from components.clusters.eks.context import Context
-from components.clusters.eks.roles import GrantedRole
+from tensorplane.components import versions
+from tensorplane.components.clusters.eks import karpenter_rights, roles
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.roles import GrantedRole
 
 _SECONDS_TO_READY = 600
 _SECONDS_THAT_NOTICES_LAST = 300

@@ -6,16 +6,16 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base.labels import ARCHITECTURE, INSTANCE_TYPE, TENSORPLANE, ZONE
-from components.clusters.eks import control_plane
-from components.clusters.eks.context import Context
-from components.clusters.eks.karpenter import Karpenter
-from components.clusters.eks.launch_template import METADATA_HOPS, ROOT_DEVICE
-from components.clusters.eks.network import Subnets
-from components.clusters.eks.zones import zones_of
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
+from tensorplane.components import versions
+from tensorplane.components.base.labels import ARCHITECTURE, INSTANCE_TYPE, TENSORPLANE, ZONE
+from tensorplane.components.clusters.eks import control_plane
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.karpenter import Karpenter
+from tensorplane.components.clusters.eks.launch_template import METADATA_HOPS, ROOT_DEVICE
+from tensorplane.components.clusters.eks.network import Subnets
+from tensorplane.components.clusters.eks.zones import zones_of
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
 
 _CLASS_GROUP = "karpenter.k8s.aws"
 

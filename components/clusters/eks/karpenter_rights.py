@@ -8,8 +8,8 @@ from typing import Any
 
 import pulumi
 
-from components.clusters.eks import roles
-from components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks import roles
+from tensorplane.components.clusters.eks.context import Context
 
 _MACHINES = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
 _USED = ("security-group", "subnet", "capacity-reservation", "placement-group")

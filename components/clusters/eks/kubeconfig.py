@@ -6,8 +6,8 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.clusters.eks.context import Context
-from components.clusters.settings import cluster_provider
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.settings import cluster_provider
 
 _API = "client.authentication.k8s.io/v1beta1"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks import efa
-from components.clusters.eks.context import Context
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.eks import efa
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.node_groups.shape import Shape
 
 ROOT_DEVICE = "/dev/xvda"
 # Pods are one network hop further than their node, so they cannot reach the metadata service and the node's role. They

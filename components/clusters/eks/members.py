@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pulumi_aws as aws
 
-from components.clusters.eks import principals
-from components.clusters.eks.native import Native
+from tensorplane.components.clusters.eks import principals
+from tensorplane.components.clusters.eks.native import Native
 
 
 def entries(native: Native, teams: Mapping[str, Sequence[str]]) -> None:

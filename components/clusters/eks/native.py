@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.base.names import shorten
-from components.clusters.eks.context import Context
-from components.clusters.eks.network import Subnets
-from components.clusters.eks.roles import GrantedRole
+from tensorplane.components.base.names import shorten
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.network import Subnets
+from tensorplane.components.clusters.eks.roles import GrantedRole
 
 _LIMIT = 40
 """Length of a name: a vault may have 50 characters and a bucket 63, with suffixes for roles and Pulumi."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks.addresses import DEFAULT_CIDR, private_subnet, public_subnet
-from components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.addresses import DEFAULT_CIDR, private_subnet, public_subnet
+from tensorplane.components.clusters.eks.context import Context
 
 _ALL_ADDRESSES = "0.0.0.0/0"
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR
-from components.clusters.eks import scale_from_zero_tags
-from components.clusters.eks.context import Context
-from components.clusters.eks.launch_template import launch_template
-from components.clusters.eks.network import Subnets
-from components.clusters.eks.placement import uses_efa
-from components.clusters.eks.roles import GrantedRole
-from components.clusters.eks.zones import zones_of
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint
+from tensorplane.components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR
+from tensorplane.components.clusters.eks import scale_from_zero_tags
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.launch_template import launch_template
+from tensorplane.components.clusters.eks.network import Subnets
+from tensorplane.components.clusters.eks.placement import uses_efa
+from tensorplane.components.clusters.eks.roles import GrantedRole
+from tensorplane.components.clusters.eks.zones import zones_of
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import Taint
 
 # The autoscaler knows these names; with any other value, it still waits for a new node's device plugin.
 _AUTOSCALER_NAMES = {"t4": "tesla-t4", "v100": "tesla-v100", "p100": "tesla-p100", "a100": "tesla-a100"}

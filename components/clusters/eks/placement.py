@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.node_groups.shape import Shape
+from tensorplane.components.node_groups.shape import Shape
 
 EFA = "vpc.amazonaws.com/efa"
 """The extended resource of EFA interfaces."""

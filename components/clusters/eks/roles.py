@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.context import Context
 
 POD_IDENTITY = "pods.eks.amazonaws.com"
 """The service that gives pods roles, by namespace and service account."""

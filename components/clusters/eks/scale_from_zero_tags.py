@@ -1,8 +1,8 @@
 """Tags that describe the nodes of an empty group to the cluster autoscaler."""
 
-from components.base.labels import AUTOSCALER_TEMPLATE
-from components.clusters.eks.placement import efa_of_node
-from components.node_groups.shape import Shape
+from tensorplane.components.base.labels import AUTOSCALER_TEMPLATE
+from tensorplane.components.clusters.eks.placement import efa_of_node
+from tensorplane.components.node_groups.shape import Shape
 
 LABEL, TAINT, RESOURCE = (f"{AUTOSCALER_TEMPLATE}/{kind}/" for kind in ("label", "taint", "resources"))
 TAG_KEY_LIMIT = 128

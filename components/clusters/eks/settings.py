@@ -6,17 +6,17 @@ from typing import Annotated, ClassVar, Literal
 import pulumi
 from pydantic import Field
 
-from components import catalog
-from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Line, Model, Name, NonEmptyStr, Zones
-from components.catalog import Cloud
-from components.clusters.effects import Effects
-from components.clusters.eks import placement
-from components.clusters.eks.addresses import DEFAULT_CIDR
-from components.clusters.eks.effects import EFFECTS
-from components.clusters.settings import ClusterArgs, GpuSupport
-from components.node_groups.cluster_properties import NodeTraits
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import HOSTNAME, ZONE
+from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, Zones
+from tensorplane.components.catalog import Cloud
+from tensorplane.components.clusters.effects import Effects
+from tensorplane.components.clusters.eks import placement
+from tensorplane.components.clusters.eks.addresses import DEFAULT_CIDR
+from tensorplane.components.clusters.eks.effects import EFFECTS
+from tensorplane.components.clusters.settings import ClusterArgs, GpuSupport
+from tensorplane.components.node_groups.cluster_properties import NodeTraits
+from tensorplane.components.node_groups.shape import Shape
 
 _ZONES = 3
 

@@ -3,8 +3,8 @@
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import TENSORPLANE
-from components.clusters.eks.context import Context
+from tensorplane.components.base.labels import TENSORPLANE
+from tensorplane.components.clusters.eks.context import Context
 
 NAME = "gp3"
 

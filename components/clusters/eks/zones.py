@@ -1,9 +1,9 @@
 """Zones of a node group's nodes."""
 
-from components import catalog
-from components.clusters.eks.placement import uses_efa
-from components.clusters.eks.settings import EksSettings
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.clusters.eks.placement import uses_efa
+from tensorplane.components.clusters.eks.settings import EksSettings
+from tensorplane.components.node_groups.shape import Shape
 
 
 def zones_of(shape: Shape, args: EksSettings) -> tuple[str, ...]:

@@ -9,14 +9,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components import versions
-from components.base.problems import Problem
-from components.clusters.embedded import simulated_nodes
-from components.clusters.settings import ClusterArgs, Connection, GpuSupport, cluster_provider
-from components.node_groups.cluster_properties import NodeTraits
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
-from components.versions import GATEWAY_CLASS
+from tensorplane.components import versions
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.embedded import simulated_nodes
+from tensorplane.components.clusters.settings import ClusterArgs, Connection, GpuSupport, cluster_provider
+from tensorplane.components.node_groups.cluster_properties import NodeTraits
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.versions import GATEWAY_CLASS
 
 NODE = "tensorplane"
 """Name of the cluster's first node that runs pods. It belongs to no node group; further ones are NODE-2 and so on."""

@@ -6,11 +6,19 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import quantities
-from components.base.labels import ARCHITECTURE, HOSTNAME, PATCH_FORCE, SIMULATED, SIMULATED_VALUE, WAIT_FOR, ZONE
-from components.node_groups import node_size
-from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint
+from tensorplane.components.base import quantities
+from tensorplane.components.base.labels import (
+    ARCHITECTURE,
+    HOSTNAME,
+    PATCH_FORCE,
+    SIMULATED,
+    SIMULATED_VALUE,
+    WAIT_FOR,
+    ZONE,
+)
+from tensorplane.components.node_groups import node_size
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import Taint
 
 TAINT = Taint(SIMULATED, SIMULATED_VALUE, "NoSchedule")
 """Taint that keeps real workloads away, because nothing runs on these nodes."""

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.problems import Key, Note, Problem
-from components.clusters.gke.settings import GkeSettings
-from components.clusters.gke.zones import zones_of
-from components.clusters.settings import Connection
-from components.node_groups.checks.fleet import missing_groups
-from components.node_groups.shape import Shape
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.zones import zones_of
+from tensorplane.components.clusters.settings import Connection
+from tensorplane.components.node_groups.checks.fleet import missing_groups
+from tensorplane.components.node_groups.shape import Shape
 
 
 class Gke(GkeSettings):
@@ -23,7 +23,13 @@ class Gke(GkeSettings):
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
-        from components.clusters.gke import check_cluster, check_groups, check_members, check_network, check_versions
+        from tensorplane.components.clusters.gke import (
+            check_cluster,
+            check_groups,
+            check_members,
+            check_network,
+            check_versions,
+        )
 
         yield from check_cluster.find_problems(self)
         yield from check_members.of_domain(self)
@@ -34,21 +40,21 @@ class Gke(GkeSettings):
         yield from check_groups.rental_problems(groups)
 
     def notes(self, groups: Mapping[str, Shape]) -> Iterator[Note]:
-        from components.clusters.gke import check_groups
+        from tensorplane.components.clusters.gke import check_groups
 
         yield from check_groups.notes(self, groups)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-        from components.clusters.gke import create
+        from tensorplane.components.clusters.gke import create
 
         return create.connect(self, name, groups, opts)
 
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
-        from components.clusters.gke import check_members
+        from tensorplane.components.clusters.gke import check_members
 
         yield from check_members.find_problems(self, members)
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
-        from components.clusters.gke import members
+        from tensorplane.components.clusters.gke import members
 
         members.grants(native, teams)

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 import pulumi
 from pulumi_gcp import projects, serviceaccount
 
-from components.base.names import digest
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.base.names import digest
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 Api = Literal["cloudkms", "compute", "container", "file", "iam"]
 """APIs of every cluster."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pulumi
 
-from components import catalog, versions
-from components.base.problems import Problem, did_you_mean
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components import catalog, versions
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 NAME_LIMIT = 40
 PROJECT = r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components import catalog
-from components.base.problems import Note, Problem, did_you_mean
-from components.clusters.gke import slices
-from components.clusters.gke.settings import GkeSettings
-from components.clusters.gke.zones import begin, has_gpudirect, one_zone, zones_of
-from components.node_groups.settings import Mig, TimeSlicing
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.problems import Note, Problem, did_you_mean
+from tensorplane.components.clusters.gke import slices
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.zones import begin, has_gpudirect, one_zone, zones_of
+from tensorplane.components.node_groups.settings import Mig, TimeSlicing
+from tensorplane.components.node_groups.shape import Shape
 
 _NAME_LIMIT = 40
 _ADDED_TO_NAMES = 8

@@ -6,8 +6,8 @@ Google names members by e-mail address, or as identities of a workforce pool.
 import re
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Problem
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _EMAIL = re.compile(rf"[^\s@:/A-Z]+@{DOMAIN.pattern}")

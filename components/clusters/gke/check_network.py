@@ -5,14 +5,14 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from components.base.cidr import inner_network, network_of
-from components.base.plural import number_of
-from components.base.problems import Problem
-from components.clusters import allowed_cidrs
-from components.clusters.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
-from components.clusters.gke.check_cluster import PROJECT
-from components.clusters.gke.settings import GkeNetwork, GkeSettings, GkeSubnet
-from components.node_groups.shape import Shape
+from tensorplane.components.base.cidr import inner_network, network_of
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters import allowed_cidrs
+from tensorplane.components.clusters.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
+from tensorplane.components.clusters.gke.check_cluster import PROJECT
+from tensorplane.components.clusters.gke.settings import GkeNetwork, GkeSettings, GkeSubnet
+from tensorplane.components.node_groups.shape import Shape
 
 _RESOURCE = "[a-z]([a-z0-9-]{0,61}[a-z0-9])?"
 _NETWORK = rf"(projects/{PROJECT}/global/networks/)?{_RESOURCE}"

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.base.problems import Problem
-from components.clusters.gke.check_cluster import OLDEST_MINOR, VERSION
-from components.clusters.gke.settings import GkeSettings
-from components.node_groups.shape import Shape
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.gke.check_cluster import OLDEST_MINOR, VERSION
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.node_groups.shape import Shape
 
 
 @dataclass(frozen=True)

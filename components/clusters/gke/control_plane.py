@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import container
 
-from components.clusters.gke.network import Network
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.network import Network
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 """OAuth scope of nodes; only the roles of their service account restrict them."""

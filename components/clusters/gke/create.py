@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_gcp as gcp
 
-from components.clusters.gke import (
+from tensorplane.components.clusters.gke import (
     access,
     control_plane,
     encryption,
@@ -15,11 +15,11 @@ from components.clusters.gke import (
     node_pools,
     provisioning,
 )
-from components.clusters.gke.native import Native
-from components.clusters.gke.settings import GkeSettings
-from components.clusters.settings import Connection, cluster_provider
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.gke.native import Native
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.settings import Connection, cluster_provider
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
 
 
 def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:

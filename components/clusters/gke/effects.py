@@ -1,6 +1,6 @@
 """Effects of updates of GKE's resources on nodes and pods."""
 
-from components.clusters.effects import ROLLED, Effect, Effects
+from tensorplane.components.clusters.effects import ROLLED, Effect, Effects
 
 _NODE_POOL = "gcp:container/nodePool:NodePool"
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_gcp import kms, projects
 
-from components.clusters.gke.access import Api
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.access import Api
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 _ROTATION = f"{90 * 24 * 3600}s"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 from pulumi_gcp import container
 
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 _LOGIN = {
     "apiVersion": "client.authentication.k8s.io/v1beta1",

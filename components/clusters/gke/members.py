@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_gcp import projects
 
-from components.clusters.gke import check_members
-from components.clusters.gke.native import Native
+from tensorplane.components.clusters.gke import check_members
+from tensorplane.components.clusters.gke.native import Native
 
 _ROLE = "roles/container.clusterViewer"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_gcp as gcp
 
-from components.base.names import shorten
-from components.clusters.gke.network import Network
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.base.names import shorten
+from tensorplane.components.clusters.gke.network import Network
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 _HASHED = 6
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_gcp import compute
 
-from components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.settings import GkeSettings
 
 _PODS, _SERVICES = "pods", "services"
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import compute, container
 
-from components.clusters.gke import slices
-from components.clusters.gke.control_plane import CLOUD_PLATFORM
-from components.clusters.gke.settings import GkeSettings
-from components.clusters.gke.zones import begin, has_gpudirect
-from components.node_groups.component import NodeGroup
-from components.node_groups.settings import Effect, Mig, Mps, TimeSlicing
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.gke import slices
+from tensorplane.components.clusters.gke.control_plane import CLOUD_PLATFORM
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.zones import begin, has_gpudirect
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.settings import Effect, Mig, Mps, TimeSlicing
+from tensorplane.components.node_groups.shape import Shape
 
 EFFECTS: dict[Effect, str] = {
     "NoSchedule": "NO_SCHEDULE",

@@ -9,12 +9,12 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_gcp import container
 
-from components.clusters.gke.control_plane import CLOUD_PLATFORM
-from components.clusters.gke.node_pools import CONTAINER_OS, disk_type
-from components.clusters.gke.settings import GkeSettings
-from components.clusters.gke.zones import zones_of
-from components.node_groups.component import NodeGroup
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.gke.control_plane import CLOUD_PLATFORM
+from tensorplane.components.clusters.gke.node_pools import CONTAINER_OS, disk_type
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.zones import zones_of
+from tensorplane.components.node_groups.component import NodeGroup
+from tensorplane.components.node_groups.shape import Shape
 
 API = "cloud.google.com/v1"
 # The profile removes idle nodes sooner, which here have GPUs.

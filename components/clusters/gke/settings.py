@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar, Literal
 import pulumi
 from pydantic import Field
 
-from components import catalog
-from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Line, Model, NonEmptyStr, Zones
-from components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
-from components.clusters.effects import Effects
-from components.clusters.gke.effects import EFFECTS
-from components.clusters.settings import ClusterArgs, GpuSupport, TimeOfDay
-from components.node_groups.cluster_properties import NodeTraits
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import HOSTNAME, ZONE
+from tensorplane.components.base.model import Line, Model, NonEmptyStr, Zones
+from tensorplane.components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
+from tensorplane.components.clusters.effects import Effects
+from tensorplane.components.clusters.gke.effects import EFFECTS
+from tensorplane.components.clusters.settings import ClusterArgs, GpuSupport, TimeOfDay
+from tensorplane.components.node_groups.cluster_properties import NodeTraits
 
 _USUAL_ZONES = 3
 _CLASSES_OF_GKE = (

@@ -3,7 +3,7 @@
 import math
 import re
 
-from components.node_groups.shape import Shape
+from tensorplane.components.node_groups.shape import Shape
 
 _TOPOLOGY = re.compile(r"\d+(x\d+){1,2}")
 _FLAT = ("1x1", "2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16")

@@ -1,8 +1,8 @@
 """Zones of a node group's nodes."""
 
-from components import catalog
-from components.clusters.gke.settings import GkeSettings
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.node_groups.shape import Shape
 
 _UNKNOWN_ZONES = 3
 

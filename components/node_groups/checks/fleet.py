@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.labels import FLAVOR, NODE_GROUP
-from components.base.problems import Problem
-from components.node_groups.shape import Shape
-from components.node_groups.taint import blocks_scheduling
+from tensorplane.components.base.labels import FLAVOR, NODE_GROUP
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import blocks_scheduling
 
 
 def find_problems(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Problem]:

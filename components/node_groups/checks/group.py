@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from components import catalog
-from components.base.labels import LABEL_VALUE_LIMIT, is_label_value
-from components.base.problems import Key, Problem, did_you_mean
-from components.catalog import Accelerator, Machine
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import Mig, Mps, NodeGroupArgs
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import LABEL_VALUE_LIMIT, is_label_value
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.components.catalog import Accelerator, Machine
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.settings import Mig, Mps, NodeGroupArgs
+from tensorplane.components.node_groups.shape import Shape
 
 _BY_KIND = (("cluster", "kind"),)
 

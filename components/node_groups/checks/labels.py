@@ -2,10 +2,17 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from components.base.labels import DOMAIN, LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
-from components.base.problems import Key, Problem
-from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.taint import Taint
+from tensorplane.components.base.labels import (
+    DOMAIN,
+    LABEL_KEY_RULE,
+    LABEL_VALUE_RULE,
+    is_label_key,
+    is_label_value,
+    nearest_label,
+)
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.node_groups.taint import Taint
 
 _RESERVED = (
     DOMAIN,

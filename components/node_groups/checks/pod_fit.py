@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.base.model import Resources
-from components.base.problems import Key, Problem
-from components.node_groups import node_size
-from components.node_groups.node_size import how_many, is_chosen_by_cloud, runs_on_real_node
-from components.node_groups.shape import Shape
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.node_groups import node_size
+from tensorplane.components.node_groups.node_size import how_many, is_chosen_by_cloud, runs_on_real_node
+from tensorplane.components.node_groups.shape import Shape
 
 
 def find_problems(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[Problem]:

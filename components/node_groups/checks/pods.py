@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from components.base.model import Resources, Tier
-from components.base.plural import number_of
-from components.base.problems import Key, Problem, did_you_mean
-from components.node_groups.checks import pod_fit
-from components.node_groups.fleet import Fleet
-from components.node_groups.matching import keeping_off, most_per_pod
-from components.node_groups.shape import Shape
+from tensorplane.components.base.model import Resources, Tier
+from tensorplane.components.base.plural import number_of
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.components.node_groups.checks import pod_fit
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.matching import keeping_off, most_per_pod
+from tensorplane.components.node_groups.shape import Shape
 
 
 def find_problems(

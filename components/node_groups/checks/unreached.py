@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator
 
-from components.base.problems import Note
-from components.node_groups.fleet import Fleet
+from tensorplane.components.base.problems import Note
+from tensorplane.components.node_groups.fleet import Fleet
 
 
 def notes(fleet: Fleet, pods: Collection[tuple[str | None, bool]]) -> Iterator[Note]:

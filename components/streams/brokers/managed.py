@@ -5,11 +5,11 @@ from typing import Literal
 
 import pulumi
 
-from components.base.problems import Key, Problem
-from components.streams import traffic
-from components.streams.access import Access
-from components.streams.broker import Request, StreamBroker
-from components.streams.endpoint import Endpoint
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.streams import traffic
+from tensorplane.components.streams.access import Access
+from tensorplane.components.streams.broker import Request, StreamBroker
+from tensorplane.components.streams.endpoint import Endpoint
 
 
 class Managed(StreamBroker):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from components.base.family import load_family
-from components.volumes.backend import Backend
+from tensorplane.components.base.family import load_family
+from tensorplane.components.volumes.backend import Backend
 
 load_family(__name__, __path__)
 

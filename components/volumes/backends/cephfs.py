@@ -6,14 +6,14 @@ from typing import Any, ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.model import Name, NonEmptyStr, ObjectName
-from components.base.problems import Problem
-from components.clusters.settings import ClusterArgs
-from components.volumes import storage_class_per_volume
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CSI, AccessMode, Capabilities
-from components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.components.base.model import Name, NonEmptyStr, ObjectName
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import storage_class_per_volume
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
 
 
 class CephFs(Backend):

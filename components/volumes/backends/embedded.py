@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import labels
-from components.volumes import capabilities
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.base.labels import labels
+from tensorplane.components.volumes import capabilities
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
 CLASS = "tensorplane-embedded"
 """The StorageClass of the embedded cluster."""

@@ -7,14 +7,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse_all_but
-from components.base.problems import Problem
-from components.base.value_types import is_host
-from components.clusters.settings import ClusterArgs
-from components.volumes import storage_class_per_volume
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CSI, AccessMode, Capabilities
+from tensorplane.components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.value_types import is_host
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import storage_class_per_volume
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
 
 # As https://github.com/mapr/mapr-csi has them: the POSIX client and the loopback NFS server on each node.
 _DRIVERS: Mapping[str, str] = {"fuse": "com.mapr.csi-kdf", "nfs": "com.mapr.csi-nfskdf"}

@@ -7,14 +7,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.base.model import Line, Name, ObjectName, refuse_all_but
-from components.base.problems import Problem
-from components.base.quantities import MIB_PER_GIB
-from components.clusters.settings import ClusterArgs
-from components.volumes import storage_class_per_volume
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CSI, AccessMode, Capabilities
+from tensorplane.components.base.model import Line, Name, ObjectName, refuse_all_but
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.quantities import MIB_PER_GIB
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import storage_class_per_volume
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
 
 _DRIVER = "csi.juicefs.com"
 

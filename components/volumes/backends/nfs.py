@@ -6,11 +6,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.base.model import Line, refuse_all_but
-from components.base.value_types import Host
-from components.volumes import static
-from components.volumes.backend import Backend, Request
-from components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.base.model import Line, refuse_all_but
+from tensorplane.components.base.value_types import Host
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
 
 def _check_export_path(value: str) -> str:

@@ -8,15 +8,15 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.base.labels import GKE_ZONE
-from components.base.model import NonEmptyStr
-from components.base.problems import Problem
-from components.clusters.settings import ClusterArgs
-from components.volumes import storage_class_per_volume, zones
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CSI, Capabilities
-from components.volumes.clouds import google
+from tensorplane.components.base.labels import GKE_ZONE
+from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import storage_class_per_volume, zones
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CSI, Capabilities
+from tensorplane.components.volumes.clouds import google
 
 _DRIVER = "pd.csi.storage.gke.io"
 _HYPERDISK, _READ_ONLY = "hyperdisk-balanced", "hyperdisk-ml"

@@ -6,14 +6,14 @@ from typing import ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.model import ObjectName
-from components.base.problems import Note, Problem
-from components.clusters import storage_class_names
-from components.clusters.settings import ClusterArgs
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CLASS_DECIDES, CSI, Capabilities
-from components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.components.base.model import ObjectName
+from tensorplane.components.base.problems import Note, Problem
+from tensorplane.components.clusters import storage_class_names
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CLASS_DECIDES, CSI, Capabilities
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
 
 
 class StorageClass(Backend):

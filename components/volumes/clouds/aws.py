@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components import catalog
-from components.base.model import refuse_all_but
-from components.base.problems import Key, Problem, did_you_mean
-from components.clusters.settings import ClusterArgs
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components import catalog
+from tensorplane.components.base.model import refuse_all_but
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 _MIRROR = ("mirror", "to", "region")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import pulumi
 from pulumi_azure_native import resources
 
-from components.clusters.aks.context import Context, tags
-from components.clusters.aks.native import short_name
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components.clusters.aks.context import Context, tags
+from tensorplane.components.clusters.aks.native import short_name
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 _NAME = 82
 """Characters of a name: Azure allows 90, and Pulumi adds a suffix of 8."""

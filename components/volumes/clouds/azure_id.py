@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key, Problem
 
 DISK_ENCRYPTION_SET = "Microsoft.Compute/diskEncryptionSets"
 DNS_ZONE = "Microsoft.Network/privateDnsZones"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 
 def both(what: str, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:

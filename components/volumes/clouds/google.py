@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from components import catalog
-from components.base.problems import Problem, did_you_mean
-from components.clusters.settings import ClusterArgs
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components import catalog
+from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.agent.agent import API_SERVER, JOB_NAME, Agent, Mount, Resources, Rights
-from components.base import outputs, value_types
-from components.base.labels import labels
-from components.namespace import Namespace
-from components.volumes.backends.cephfs import CephFs
-from components.volumes.component import Volume
-from components.volumes.mirrors import volsync
-from components.volumes.mirrors.settings import MirrorArgs
-from components.volumes.settings import VolumeArgs
+from tensorplane.components import versions
+from tensorplane.components.agent.agent import API_SERVER, JOB_NAME, Agent, Mount, Resources, Rights
+from tensorplane.components.base import outputs, value_types
+from tensorplane.components.base.labels import labels
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.backends.cephfs import CephFs
+from tensorplane.components.volumes.component import Volume
+from tensorplane.components.volumes.mirrors import volsync
+from tensorplane.components.volumes.mirrors.settings import MirrorArgs
+from tensorplane.components.volumes.settings import VolumeArgs
 
 _COMPONENT = "ceph-mirrors"
 # User and group of Rook's toolbox.

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Problem, unknown_name
-from components.clusters.settings import ClusterArgs
-from components.volumes.backend import Backend
-from components.volumes.mirrors import volsync
-from components.volumes.mirrors.settings import MirrorArgs
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base.problems import Key, Problem, unknown_name
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.mirrors import volsync
+from tensorplane.components.volumes.mirrors.settings import MirrorArgs
+from tensorplane.components.volumes.settings import VolumeArgs
 
 Declared = Mapping[str, VolumeArgs | None]
 

@@ -4,9 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from components.base import value_types
-from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
-from components.base.value_types import Host, Interval
+from tensorplane.components.base import value_types
+from tensorplane.components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.value_types import Host, Interval
 
 
 class Remote(Model):

@@ -8,14 +8,14 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import outputs, pod_security, value_types
-from components.base.labels import COMPONENT, PART_OF, labels
-from components.namespace import Namespace
-from components.volumes import storage_class_per_volume
-from components.volumes.backend import Backend
-from components.volumes.component import Volume
-from components.volumes.mirrors.settings import MirrorArgs
-from components.volumes.settings import VolumeArgs
+from tensorplane.components.base import outputs, pod_security, value_types
+from tensorplane.components.base.labels import COMPONENT, PART_OF, labels
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import storage_class_per_volume
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.component import Volume
+from tensorplane.components.volumes.mirrors.settings import MirrorArgs
+from tensorplane.components.volumes.settings import VolumeArgs
 
 API = "volsync.backube/v1alpha1"
 ACCOUNT = "volume.mirrors"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.base import cron
-from components.base.problems import Problem
-from components.volumes.snapshots.settings import SnapshotsArgs
+from tensorplane.components.base import cron
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.volumes.snapshots.settings import SnapshotsArgs
 
 _DAY = 24 * 3600
 

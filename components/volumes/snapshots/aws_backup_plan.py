@@ -3,11 +3,11 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.base import cron
-from components.clusters.eks import roles
-from components.clusters.eks.context import Context
-from components.clusters.eks.native import short_name
-from components.volumes.snapshots.settings import SnapshotsArgs
+from tensorplane.components.base import cron
+from tensorplane.components.clusters.eks import roles
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.native import short_name
+from tensorplane.components.volumes.snapshots.settings import SnapshotsArgs
 
 _SECONDS_OF_A_DAY = 24 * 3600
 

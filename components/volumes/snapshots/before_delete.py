@@ -10,14 +10,14 @@ from typing import Any, Literal, cast
 
 import pulumi
 
-from agents.snapshots import manifest
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.volumes import cluster_api
-from components.volumes.backend import Backend
-from components.volumes.snapshots.snapshot_class import SnapshotClass
-from core.errors import ApiError
-from core.kube import Kube
+from tensorplane.agents.snapshots import manifest
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import cluster_api
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.core.errors import ApiError
+from tensorplane.core.kube import Kube
 
 _PREFIX = "tensorplane-before-change"
 _CLASSES_PATH = f"/apis/{manifest.API_GROUP}/v1/volumesnapshotclasses"

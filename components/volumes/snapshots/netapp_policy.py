@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from components.base import cron
-from components.base.problems import Problem
-from components.volumes.snapshots.settings import DEFAULT_KEEP, SnapshotsArgs
+from tensorplane.components.base import cron
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.volumes.snapshots.settings import DEFAULT_KEEP, SnapshotsArgs
 
 Rhythm = Literal["hourly", "daily", "weekly", "monthly"]
 

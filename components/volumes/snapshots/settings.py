@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from components.base import cron, value_types
-from components.base.model import Model, Name, refuse_all_but
-from components.base.value_types import Age
+from tensorplane.components.base import cron, value_types
+from tensorplane.components.base.model import Model, Name, refuse_all_but
+from tensorplane.components.base.value_types import Age
 
 DEFAULT_KEEP = 24
 """How many snapshots a schedule without `keep` and `expire` keeps. The text of `keep` repeats it; a test compares."""

@@ -5,10 +5,10 @@ from typing import Literal
 
 import pulumi
 
-from components.base import names
-from components.base.custom_resource import TopLevelResource
-from components.base.labels import TENSORPLANE
-from components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
+from tensorplane.components.base import names
+from tensorplane.components.base.custom_resource import TopLevelResource
+from tensorplane.components.base.labels import TENSORPLANE
+from tensorplane.components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Problem
-from components.clusters.settings import ClusterArgs
-from components.volumes.settings import VolumeArgs
-from components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
 
 
 def groups(volumes: Mapping[str, VolumeArgs]) -> dict[str, list[str]]:

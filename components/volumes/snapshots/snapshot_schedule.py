@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent.agent import JOB_NAME
-from components.volumes.snapshots.settings import SnapshotsArgs
-from components.volumes.snapshots.snapshot_class import SnapshotClass
-from components.volumes.snapshots.snapshotter import Snapshotter
+from tensorplane.components.agent.agent import JOB_NAME
+from tensorplane.components.volumes.snapshots.settings import SnapshotsArgs
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.components.volumes.snapshots.snapshotter import Snapshotter
 
 NAME_LIMIT = 52 - len("snapshots-")
 """Characters of a volume's name: a CronJob's may have 52."""

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import outputs
-from components.base.labels import TENSORPLANE
-from components.clusters.component import Cluster
-from components.namespace import Namespace
-from components.volumes.snapshots.snapshot_class import SnapshotClass
-from components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
+from tensorplane.components.base import outputs
+from tensorplane.components.base.labels import TENSORPLANE
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
+from tensorplane.components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 ACCOUNT = "volume.snapshots"
 """Service account of the CronJobs. No workload can have it, because workload names have no dots."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cli import members_kubeconfig
-from components.teams import members
-from embedded.cluster import kubeconfig
-from embedded.cluster.node_paths import NodePaths
+from tensorplane.cli import members_kubeconfig
+from tensorplane.components.teams import members
+from tensorplane.embedded.cluster import kubeconfig
+from tensorplane.embedded.cluster.node_paths import NodePaths
 from tests.e2e import canary_server
 from tests.e2e.canary_server import CanaryServer
 from tests.e2e.conftest import Deployed

@@ -6,7 +6,7 @@ import copy
 import json
 from pathlib import Path
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.e2e import stacks
 from tests.e2e.paths.conftest import NAME, SECTIONS
 from tests.e2e.stacks import OwnStack

@@ -10,9 +10,9 @@ from pathlib import Path
 import sklearn.datasets
 import yaml
 
-from core.paths import PROJECT
-from core.step import Step
-from driver import watch
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver import watch
 from tests.e2e.paths.conftest import TEAM
 from tests.e2e.stacks import OwnStack, volume_folder
 from tests.support.person import Person

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from core.kube import Kube
-from core.paths import PROJECT
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
 from tests.e2e.paths.conftest import TEAM
 from tests.e2e.stacks import OwnStack
 from tests.support.documented import blocks, commands

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from core.paths import PROJECT
-from driver import sweep_image
-from images import package_layer
-from stack_file import sweep_packages
+from tensorplane.driver import sweep_image
+from tensorplane.images import package_layer
+from tensorplane.stack_file import sweep_packages
 from tests.e2e.paths.conftest import TEAM
 from tests.e2e.stacks import OwnStack
 from tests.support import held_sweep, killed, sweep_world
@@ -26,7 +25,7 @@ _SEARCH = {"trials": _TRIALS, "parallel": PARALLEL}
 def test_a_members_sweep_loses_and_repeats_no_trial_while_its_controller_is_killed(
     member: Person, paths: OwnStack, tmp_path: Path
 ) -> None:
-    sweep_image.provide(paths.deployed.instance, package_layer.image(sweep_packages.lines(PROJECT)).name)
+    sweep_image.provide(paths.deployed.instance, package_layer.image(sweep_packages.lines()).name)
     search = {**sweep_world.sweep(tmp_path).search, **_SEARCH}
     file, name = f"{member.name}.yaml", member.name
     trial = {**held_sweep.TRIAL, "volumes": {"models": "/models"}, "queue": "research"}

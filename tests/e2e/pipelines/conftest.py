@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from cli.commands.cp import command as cp_command
-from core.paths import PROJECT
+from tensorplane.cli.commands.cp import command as cp_command
+from tensorplane.core.paths import PROJECT
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.pipelines import deployed as pipelines

@@ -17,22 +17,22 @@ from typing import Any
 
 from rich.console import Console
 
-import stack
-from cli.access import Access
-from cli.commands.data import remote, transfer
-from cli.commands.data.remote import DatasetOptions, Remote
-from cli.commands.logs import command as logs_command
-from cli.commands.logs.pods import LogsOptions
-from cli.commands.runs import start, tables
-from cli.pipelines import listing
-from cli.pipelines.listing import Run
-from components.base.settings import Settings
-from core.kube import Kube
-from driver.update.stack import Stack
-from stack import ResolvedStack
-from stack_file import read
+from tensorplane import stack
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.data import remote, transfer
+from tensorplane.cli.commands.data.remote import DatasetOptions, Remote
+from tensorplane.cli.commands.logs import command as logs_command
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.commands.runs import start, tables
+from tensorplane.cli.pipelines import listing
+from tensorplane.cli.pipelines.listing import Run
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.kube import Kube
+from tensorplane.driver.update.stack import Stack
+from tensorplane.stack import ResolvedStack
+from tensorplane.stack_file import read
+from tensorplane.workloads.pipeline import run as pipeline_run
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.pipeline import run as pipeline_run
 
 _QUIET = Console(quiet=True)
 _NUMBERS = itertools.count()

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.commands.lineage import graph, version_paths
-from cli.commands.lineage.graph import Graph
-from cli.commands.lineage.volumes import Pods
-from cli.pipelines.listing import Run
-from cli.serving import server as model_servers
+from tensorplane.cli.commands.lineage import graph, version_paths
+from tensorplane.cli.commands.lineage.graph import Graph
+from tensorplane.cli.commands.lineage.volumes import Pods
+from tensorplane.cli.pipelines.listing import Run
+from tensorplane.cli.serving import server as model_servers
 from tests.e2e.pipelines.deployed import Pipelines
 
 

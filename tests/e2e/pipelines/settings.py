@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.support.rendering import settings_of
 
 SECONDS = f"1000.{secrets.randbelow(10**9):09}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from cli.commands.runs.ask import Asker
-from cli.pipelines.listing import Run
-from components.base.labels import QUEUE_LABEL
+from tensorplane.cli.commands.runs.ask import Asker
+from tensorplane.cli.pipelines.listing import Run
+from tensorplane.components.base.labels import QUEUE_LABEL
 from tests.e2e.pipelines.deployed import Pipelines, begun_on, stages_of
 from tests.support import admitted
 from tests.support.waiting import eventually

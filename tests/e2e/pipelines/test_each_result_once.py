@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.logs.pods import LogsOptions
-from cli.pipelines.workflow import state_of
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.pipelines.workflow import state_of
 from tests.e2e.pipelines.deployed import Pipelines, begun_on, stages_of
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually

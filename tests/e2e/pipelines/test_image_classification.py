@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.commands.logs.pods import LogsOptions
-from cli.pipelines.listing import Run
-from components.base.labels import QUEUE_LABEL
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.pipelines.listing import Run
+from tensorplane.components.base.labels import QUEUE_LABEL
 from tests.e2e.pipelines.deployed import stages_of
 from tests.e2e.pipelines.images import Example
 from tests.support import admitted

@@ -1,6 +1,6 @@
 """Which resources are accelerators, by their names."""
 
-from components.admission.accelerators import is_accelerator
+from tensorplane.components.admission.accelerators import is_accelerator
 from tests.support.accelerator_names import HARMLESS, SIMILAR, SOURCES
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.admission import gpu_guard
-from components.base.settings import Settings
-from stack.gpu_guard import _of, policies
+from tensorplane import stack
+from tensorplane.components.admission import gpu_guard
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack.gpu_guard import _of, policies
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
-from agents.api import ApiServer
-from agents.lost_nodes.evictions import Evictions
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.lost_nodes.evictions import Evictions
 
 GPU = "nvidia.com/gpu"
 

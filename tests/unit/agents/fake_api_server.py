@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from agents.api import ApiServer
+from tensorplane.agents.api import ApiServer
 from tests.support.leases import Leases
 
 

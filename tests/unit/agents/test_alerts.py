@@ -7,7 +7,7 @@ from typing import Any
 
 import promql_parser
 
-from components.agent import alerts as agent_alerts
+from tensorplane.components.agent import alerts as agent_alerts
 from tests.support import goldens
 from tests.support.problems import dev
 from tests.support.rendered_files import rendered_tree

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from agents import api
-from agents.api import ApiServer
+from tensorplane.agents import api
+from tensorplane.agents.api import ApiServer
 from tests.support import plain_http
 
 

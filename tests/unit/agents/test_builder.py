@@ -10,8 +10,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.agent import agent as agent_agent
-from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
+from tensorplane.components.agent import agent as agent_agent
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
 from tests.support import rendering
 from tests.support.rendering import PROJECT, Rendered
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from agents.ceph_mirror import __main__ as program
-from components.agent import agent as agent_agent
-from components.volumes.mirrors import ceph
+from tensorplane.agents.ceph_mirror import __main__ as program
+from tensorplane.components.agent import agent as agent_agent
+from tensorplane.components.volumes.mirrors import ceph
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 SITE = "91046889-a6aa-4f74-9fb0-f7bb111666b4"

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.agent.health import OUTAGES
+from tensorplane.components.agent.health import OUTAGES
 from tests.support import goldens
 from tests.support.rendering import PROJECT
 

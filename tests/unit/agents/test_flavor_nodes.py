@@ -10,10 +10,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from agents.api import ApiServer
-from agents.lost_nodes import cluster as lost
-from agents.lost_nodes import leaving
-from agents.quota_return.flavors import KUEUE, TAINT, reconcile
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.lost_nodes import cluster as lost
+from tensorplane.agents.lost_nodes import leaving
+from tensorplane.agents.quota_return.flavors import KUEUE, TAINT, reconcile
 
 Object = dict[str, Any]
 A100, T4 = "lab-a100-80gb-near", "lab-t4-near"

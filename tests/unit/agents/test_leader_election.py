@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from agents import leader_election
+from tensorplane.agents import leader_election
 from tests.support import leased_agent
 from tests.support.leases import Leases
 from tests.support.rendering import PROJECT

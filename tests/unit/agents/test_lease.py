@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents import lease
-from agents.api import NOT_FOUND, ApiServer
-from agents.lease import DEADLINE_SECONDS, DURATION_SECONDS, Lease, Lost
+from tensorplane.agents import lease
+from tensorplane.agents.api import NOT_FOUND, ApiServer
+from tensorplane.agents.lease import DEADLINE_SECONDS, DURATION_SECONDS, Lease, Lost
 from tests.support import counts
 from tests.support.leases import Leases
 

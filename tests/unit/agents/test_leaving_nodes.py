@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.lost_nodes import leaving
-from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS, Faults
-from agents.lost_nodes.evictions import Evictions
-from agents.lost_nodes.leaving import Kind, announcement
+from tensorplane.agents.lost_nodes import leaving
+from tensorplane.agents.lost_nodes.cluster import Cluster
+from tensorplane.agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS, Faults
+from tensorplane.agents.lost_nodes.evictions import Evictions
+from tensorplane.agents.lost_nodes.leaving import Kind, announcement
 from tests.support import counts
 from tests.unit.agents.cluster_in_memory import GPU, InMemory, World
 from tests.unit.agents.fake_api_server import FakeApiServer

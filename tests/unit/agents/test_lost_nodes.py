@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.controller import observe, reconcile
-from agents.lost_nodes.evictions import Evictions
-from agents.lost_nodes.nodes import Heartbeats, Node
-from agents.lost_nodes.pods import FENCED, MARGIN, PodAction, decide
+from tensorplane.agents.lost_nodes.cluster import TAINT, Cluster
+from tensorplane.agents.lost_nodes.controller import observe, reconcile
+from tensorplane.agents.lost_nodes.evictions import Evictions
+from tensorplane.agents.lost_nodes.nodes import Heartbeats, Node
+from tensorplane.agents.lost_nodes.pods import FENCED, MARGIN, PodAction, decide
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agents.model_page import __main__ as model_page
+from tensorplane.agents.model_page import __main__ as model_page
 from tests.support.ports import refusing
 from tests.support.waiting import PATIENT_SECONDS
 

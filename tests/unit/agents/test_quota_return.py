@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from agents.api import ApiServer
-from agents.quota_return import __main__ as program
-from agents.quota_return import controller, flavors, state
-from agents.quota_return.decide import Observed, why_stalled
-from agents.quota_return.state import RETRY_AT, RETURN_COUNT, RETURN_REASON, Delays
-from components import versions
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.quota_return import __main__ as program
+from tensorplane.agents.quota_return import controller, flavors, state
+from tensorplane.agents.quota_return.decide import Observed, why_stalled
+from tensorplane.agents.quota_return.state import RETRY_AT, RETURN_COUNT, RETURN_REASON, Delays
+from tensorplane.components import versions
 
 Object = dict[str, Any]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

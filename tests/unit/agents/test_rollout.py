@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.rollout import state
-from agents.rollout.controller import Controller
-from agents.rollout.decide import Observed, Pod, Track, desired
-from agents.rollout.gates import ACCURACY, ERROR_RATE, LATENCY, Gate, GateResult, Measured, evaluate
-from agents.rollout.spec import RolloutSpec
-from agents.rollout.state import RolloutState
+from tensorplane.agents.rollout import state
+from tensorplane.agents.rollout.controller import Controller
+from tensorplane.agents.rollout.decide import Observed, Pod, Track, desired
+from tensorplane.agents.rollout.gates import ACCURACY, ERROR_RATE, LATENCY, Gate, GateResult, Measured, evaluate
+from tensorplane.agents.rollout.spec import RolloutSpec
+from tensorplane.agents.rollout.state import RolloutState
 from tests.support import counts
 from tests.support.rollout_world import REPLICAS, World, settle, spec
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agents.rollout import cluster, metrics, routes, signatures, state, versions
-from agents.rollout.decide import Track
-from agents.rollout.state import RolloutDecision, RolloutState
-from components.base import labels
+from tensorplane.agents.rollout import cluster, metrics, routes, signatures, state, versions
+from tensorplane.agents.rollout.decide import Track
+from tensorplane.agents.rollout.state import RolloutDecision, RolloutState
+from tensorplane.components.base import labels
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 _MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"

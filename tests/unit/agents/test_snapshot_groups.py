@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.snapshots import __main__ as program
-from agents.snapshots.volume_group_snapshots import VolumeGroupSnapshots
+from tensorplane.agents.snapshots import __main__ as program
+from tensorplane.agents.snapshots.volume_group_snapshots import VolumeGroupSnapshots
 from tests.unit.agents.fake_api_server import FakeApiServer
 from tests.unit.agents.test_snapshots import NOW, item
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.snapshots import __main__ as program
-from agents.snapshots.retention import AT_MOST_WAITING, GIVE_UP, Snapshot, expired, never_ready
-from agents.snapshots.volume_snapshots import VolumeSnapshots
+from tensorplane.agents.snapshots import __main__ as program
+from tensorplane.agents.snapshots.retention import AT_MOST_WAITING, GIVE_UP, Snapshot, expired, never_ready
+from tensorplane.agents.snapshots.volume_snapshots import VolumeSnapshots
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 NOW = datetime(2026, 11, 21, 16, tzinfo=UTC)

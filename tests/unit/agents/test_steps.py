@@ -15,11 +15,11 @@ from typing import Any, cast
 
 import pytest
 
-from agents.steps import workflow as argo_workflow
-from agents.steps.cluster import Cluster
-from agents.steps.controller import MOST_TRIES, Controller
-from agents.steps.workflow import Step
-from components.base.labels import STAGE
+from tensorplane.agents.steps import workflow as argo_workflow
+from tensorplane.agents.steps.cluster import Cluster
+from tensorplane.agents.steps.controller import MOST_TRIES, Controller
+from tensorplane.agents.steps.workflow import Step
+from tensorplane.components.base.labels import STAGE
 from tensorplane.datasets import Dataset
 from tensorplane.datasets.store import Store
 from tensorplane.stages import steps

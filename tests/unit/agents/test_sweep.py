@@ -10,13 +10,25 @@ from typing import Any
 
 import pytest
 
-from agents.sweep import reports
-from agents.sweep.asha import Asha, Curve, Report, TrialDecision, decisions
-from agents.sweep.cluster import Cluster
-from agents.sweep.decide import Action, Ask, Create, Job, Limits, Stop, Tell, Trial, TrialState, decide, describe
-from agents.sweep.journal import Journal
-from agents.sweep.spec import RUN, SweepSpec, placeholder
-from agents.sweep.study import Study
+from tensorplane.agents.sweep import reports
+from tensorplane.agents.sweep.asha import Asha, Curve, Report, TrialDecision, decisions
+from tensorplane.agents.sweep.cluster import Cluster
+from tensorplane.agents.sweep.decide import (
+    Action,
+    Ask,
+    Create,
+    Job,
+    Limits,
+    Stop,
+    Tell,
+    Trial,
+    TrialState,
+    decide,
+    describe,
+)
+from tensorplane.agents.sweep.journal import Journal
+from tensorplane.agents.sweep.spec import RUN, SweepSpec, placeholder
+from tensorplane.agents.sweep.study import Study
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 RUNGS = Asha(min_steps=2, reduction=2)

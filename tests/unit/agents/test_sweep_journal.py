@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.sweep.journal import Journal, TakenOver
+from tensorplane.agents.sweep.journal import Journal, TakenOver
 from tests.support import counts
 from tests.support.interleaved import TURNS, interleaved
 from tests.support.interrupted import CHANGES, Killed, interrupted

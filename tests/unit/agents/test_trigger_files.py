@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.triggers import counts
+from tensorplane.agents.triggers import counts
 from tensorplane.datasets import Dataset, File
 from tensorplane.datasets.retention import Rule
 from tests.support.trigger_world import World, settle

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.triggers import runs
-from agents.triggers.controller import Controller
+from tensorplane.agents.triggers import runs
+from tensorplane.agents.triggers.controller import Controller
 from tests.support.trigger_world import World
 
 RARE: dict[str, Any] = {"counts": "versions", "atLeast": 2}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.triggers.decide import last_scheduled, matches
-from components.base import cron
+from tensorplane.agents.triggers.decide import last_scheduled, matches
+from tensorplane.components.base import cron
 
 
 def _minute(text: str) -> int:

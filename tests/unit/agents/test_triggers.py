@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.triggers import runs as run
-from agents.triggers.commits import Head, Log
-from agents.triggers.state import TriggerState
-from components.base import labels
+from tensorplane.agents.triggers import runs as run
+from tensorplane.agents.triggers.commits import Head, Log
+from tensorplane.agents.triggers.state import TriggerState
+from tensorplane.components.base import labels
+from tensorplane.workloads.pipeline import run as pipeline_run
 from tests.support import counts
 from tests.support.trigger_world import World, settle
-from workloads.pipeline import run as pipeline_run
 
 FRESH: Mapping[str, Any] = {"counts": "versions"}
 

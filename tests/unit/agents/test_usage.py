@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.api import NOT_FOUND
-from agents.usage import controller, state, workload
-from agents.usage.state import UsageState
-from components import versions
-from components.catalog import GPU_RESOURCE
+from tensorplane.agents.api import NOT_FOUND
+from tensorplane.agents.usage import controller, state, workload
+from tensorplane.agents.usage.state import UsageState
+from tensorplane.components import versions
+from tensorplane.components.catalog import GPU_RESOURCE
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 START = datetime(2026, 10, 31, 23, 0, tzinfo=UTC)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.api import ApiServer
-from agents.watch import Informer
+from tensorplane.agents.api import ApiServer
+from tensorplane.agents.watch import Informer
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
 

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.base import encrypted
+from tensorplane.components.base import encrypted
 
 WORDS = frozenset({"hunter2-server", "abc"})
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from components.base import quantities
-from components.base.family import Variant
-from components.base.model import Model
+from tensorplane.components.base import quantities
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import Model
 
 
 class Shape(Variant, family=True):

@@ -9,9 +9,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from components import versions
-from components.base.value_types import is_image
-from images import cusolver, training
+from tensorplane.components import versions
+from tensorplane.components.base.value_types import is_image
+from tensorplane.images import cusolver, training
 from tests.support.problems import dev, problems_of, put
 from tests.support.rendering import GPU_IMAGE, PROJECT
 
@@ -160,7 +160,7 @@ _PIN = re.compile(r"^\s*\"?(?P<name>[a-z]+)(?:\[and-cuda\])?==(?P<version>[0-9.]
 def test_the_image_for_gpus_holds_what_the_training_image_holds() -> None:
     built = dict(_PIN.findall((PROJECT / "examples/gpu-image/Dockerfile").read_text()))
     held = dict(
-        _PIN.findall((PROJECT / "runtime/requirements.txt").read_text().replace("tensorflow-cpu", "tensorflow"))
+        _PIN.findall((PROJECT / "images/requirements/training.txt").read_text().replace("tensorflow-cpu", "tensorflow"))
     )
     assert built["tensorflow"] == versions.TENSORFLOW
     assert built == {name: held[name] for name in built}

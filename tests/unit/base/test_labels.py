@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base import labels
-from components.base.settings import Settings
-from stack_file import StackFile
+from tensorplane import stack
+from tensorplane.components.base import labels
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack_file import StackFile
 from tests.support.rendering import PROJECT, Rendered, run, settings_of
 
 NEW = "tensorplane.dev/new-in-a-later-version"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.base.quantities import GIB, size
+from tensorplane.components.base.quantities import GIB, size
 
 
 def test_a_size_just_below_1000_units_is_written_out() -> None:

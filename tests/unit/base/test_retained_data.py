@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from components.base import retained_data
+from tensorplane.components.base import retained_data
 
 
 def _volume(name: str, released: str = "2026-11-21T15:00:00Z", **former: str) -> dict[str, Any]:

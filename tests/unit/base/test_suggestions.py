@@ -2,8 +2,8 @@
 
 import pytest
 
-from components.base import suggestions
-from components.base.plural import none_of, number_of, plural
+from tensorplane.components.base import suggestions
+from tensorplane.components.base.plural import none_of, number_of, plural
 from tests.support.problems import dev, problems_of, put
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-import stack
-from components.base.model import ARGUMENT_LIMIT, LINE_LIMIT, Model, is_object_name
-from components.base.value_types import is_host
-from components.clusters.aks.settings import Maintenance
-from components.clusters.gke.settings import GkeMaintenance
+from tensorplane import stack
+from tensorplane.components.base.model import ARGUMENT_LIMIT, LINE_LIMIT, Model, is_object_name
+from tensorplane.components.base.value_types import is_host
+from tensorplane.components.clusters.aks.settings import Maintenance
+from tensorplane.components.clusters.gke.settings import GkeMaintenance
 from tests.support.problems import dev, problems_of, put
 
 NAMES_OF_OTHER_SETTINGS = {"Location.volume", "JobSettings.queue", "NotebookSettings.queue", "ServedModel.volume"}
@@ -42,7 +42,7 @@ def settings_of_the_stack() -> dict[str, TypeAdapter[Any]]:
     return {
         f"{model.__name__}.{name}": TypeAdapter(field.rebuild_annotation())
         for model in models()
-        if model.__module__.startswith(("stack", "components", "workloads"))
+        if model.__module__.startswith(("tensorplane.stack", "tensorplane.components", "tensorplane.workloads"))
         for name, field in model.model_fields.items()
         if name in model.__annotations__ and name != "kind"
     }

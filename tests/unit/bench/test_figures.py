@@ -12,7 +12,7 @@ from rich.console import Console
 from bench import __main__ as main
 from bench import endless_gang, figure, memory, quiet, rate, training
 from bench.figure import Figure, Measured
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 
 
 def _figure(goal: str) -> Figure:

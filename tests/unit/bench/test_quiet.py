@@ -11,8 +11,8 @@ import pytest
 
 from bench import quiet
 from bench.quiet import OtherPrograms
-from embedded.cluster import cgroups
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import cgroups
+from tensorplane.embedded.instance import Instance
 from tests.support.waiting import eventually
 
 SECONDS = 0.6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.sweep.asha import Asha
 from bench import asha, sweep_overhead
+from tensorplane.agents.sweep.asha import Asha
 
 
 def _lines(*trials: list[float]) -> list[str]:

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from components import catalog
-from components.catalog import Cloud
+from tensorplane.components import catalog
+from tensorplane.components.catalog import Cloud
 from tests.support.rendering import PROJECT
 
 PREFERRED: list[tuple[Cloud, str, int, str]] = [
@@ -169,7 +169,7 @@ def test_nothing_is_read_at_import() -> None:
     program = (
         "import sys, builtins, pathlib; sys.path.insert(0, '.')\n"
         "pathlib.Path.open = None\n"
-        "from components import catalog; print(len(catalog.ACCELERATORS), 'pydantic' in sys.modules)"
+        "from tensorplane.components import catalog; print(len(catalog.ACCELERATORS), 'pydantic' in sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert shown.stdout == f"{len(catalog.ACCELERATORS)} False\n"

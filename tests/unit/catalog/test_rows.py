@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from components import catalog
-from components.catalog import Accelerator, Cloud, Machine, Withdrawn, files
+from tensorplane.components import catalog
+from tensorplane.components.catalog import Accelerator, Cloud, Machine, Withdrawn, files
 from tests.support.rendering import PROJECT
 
 CLOUDS = catalog.clouds()

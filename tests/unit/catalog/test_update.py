@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from components.catalog import files
-from components.catalog.update import __main__ as command
-from components.catalog.update import aks, eks, gke, table
+from tensorplane.components.catalog import files
+from tensorplane.components.catalog.update import __main__ as command
+from tensorplane.components.catalog.update import aks, eks, gke, table
 
 TYPES = """
 ### `g6.xlarge`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.output import aggregated
+from tensorplane.cli.output import aggregated
 
 NAMES = {f"job-{number}" for number in range(9)} | {"is", "models"}
 

@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.output import dag
-from cli.output.dag import Box
+from tensorplane.cli.output import dag
+from tensorplane.cli.output.dag import Box
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _Rectangle = tuple[float, float, float, float]

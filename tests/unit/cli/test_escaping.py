@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.output import escaping
-from cli.output import markdown as md
-from cli.output.texts import bold
+from tensorplane.cli.output import escaping
+from tensorplane.cli.output import markdown as md
+from tensorplane.cli.output.texts import bold
 from tests.support import forges
 from tests.support.hostile_names import HOSTILE, PIECES
 

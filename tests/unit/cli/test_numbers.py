@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.output.numbers import latency
+from tensorplane.cli.output.numbers import latency
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from cli import __main__ as tensorplane
-from cli import commands, registry
-from cli.commands.preview import order, sections
-from core.paths import PROJECT
+from tensorplane.cli import __main__ as tensorplane
+from tensorplane.cli import commands, registry
+from tensorplane.cli.commands.preview import order, sections
+from tensorplane.core.paths import PROJECT
+from tensorplane.version import __version__
 
 PLAIN = """
 import click
 
-from cli import options
+from tensorplane.cli import options
 
 
 @click.command("hello")
@@ -52,18 +52,21 @@ def test_every_command_is_described_in_a_line_of_80_columns(
 
 
 def test_help_and_parsing_import_neither_the_stack_nor_a_client() -> None:
-    program = "import sys; from cli import __main__ as m; m.main(['--help']); print(*sys.modules, file=sys.stderr)"
+    program = "import sys; from tensorplane.cli import __main__ as m; m.main(['--help']);"
+    program += " print(*sys.modules, file=sys.stderr)"
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     modules = set(shown.stderr.split())
-    assert {f"cli.commands.{name}" for name in registry.names()} <= {module.rstrip("_") for module in modules}
-    assert not {"stack", "pulumi", "components", "kubernetes", "rich", "yaml"} & modules
+    assert {f"tensorplane.cli.commands.{name}" for name in registry.names()} <= {
+        module.rstrip("_") for module in modules
+    }
+    assert not {"tensorplane.stack", "pulumi", "tensorplane.components", "kubernetes", "rich", "yaml"} & modules
 
 
 def test_a_command_imports_no_other() -> None:
-    program = "import sys; from cli import __main__ as m; m.main(['catalog', '--json']);"
+    program = "import sys; from tensorplane.cli import __main__ as m; m.main(['catalog', '--json']);"
     program += "print(*sys.modules, file=sys.stderr)"
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
-    found = {name.split(".")[2] for name in shown.stderr.split() if name.startswith("cli.commands.")}
+    found = {name.split(".")[3] for name in shown.stderr.split() if name.startswith("tensorplane.cli.commands.")}
     assert found == {"catalog"}
 
 
@@ -84,8 +87,7 @@ def test_a_usage_that_does_not_exist_is_one_line(
 
 def test_the_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
     assert tensorplane.main(["--version"]) == 0
-    version = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
-    assert capsys.readouterr().out == f"tensorplane {version}\n"
+    assert capsys.readouterr().out == f"tensorplane {__version__}\n"
 
 
 def test_the_report_of_a_preview_has_every_section() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.output.texts import folded
+from tensorplane.cli.output.texts import folded
 
 _TEXTS = st.text("ab.-/:=[] ", max_size=80)
 

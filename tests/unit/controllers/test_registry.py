@@ -7,12 +7,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import components.controllers
-from components import versions
-from components.base.model import Model
-from components.controllers.base import ControllerKind, Demand
-from components.controllers.registry import CONTROLLERS, ControllersArgs
-from components.namespace import namespace_owner
+from tensorplane.components import controllers, versions
+from tensorplane.components.base.model import Model
+from tensorplane.components.controllers.base import ControllerKind, Demand
+from tensorplane.components.controllers.registry import CONTROLLERS, ControllersArgs
+from tensorplane.components.namespace import namespace_owner
 from tests.support.rendering import PROJECT
 
 NOTHING = Demand(
@@ -25,10 +24,10 @@ NOTHING = Demand(
     uncounted=frozenset(),
 )
 NEWCOMER = """
-from components import versions
-from components.base.model import Model
-from components.controllers.base import ControllerKind, Source
-from components.versions import JOBSET
+from tensorplane.components import versions
+from tensorplane.components.base.model import Model
+from tensorplane.components.controllers.base import ControllerKind, Source
+from tensorplane.components.versions import JOBSET
 
 class NewcomerArgs(Model):
     newcomer: Source = "chart"
@@ -38,7 +37,7 @@ CONTROLLER = ControllerKind("newcomer", JOBSET, NewcomerArgs, lambda demand: Tru
 
 
 def test_each_controller_has_a_file_of_its_name_and_its_key() -> None:
-    folder = Path(str(components.controllers.__file__)).parent
+    folder = Path(str(controllers.__file__)).parent
     found = {"argo_workflows", "gateway", "jobset", "keda", "kueue", "metrics_server", "prometheus", "volsync"}
     assert set(CONTROLLERS) == found
     assert all((folder / f"{name}.py").exists() for name in CONTROLLERS)
@@ -74,8 +73,8 @@ def test_a_controller_that_the_kind_of_cluster_has_is_not_installed() -> None:
 def test_a_new_file_is_a_new_controller(tmp_path: Path) -> None:
     (tmp_path / "newcomer.py").write_text(NEWCOMER)
     program = (
-        "import components.controllers as c, sys; c.__path__.append(sys.argv[1]);"
-        "from components.controllers.registry import CONTROLLERS, ControllersArgs;"
+        "from tensorplane.components import controllers as c; import sys; c.__path__.append(sys.argv[1]);"
+        "from tensorplane.components.controllers.registry import CONTROLLERS, ControllersArgs;"
         "print(*CONTROLLERS, ControllersArgs().newcomer)"
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]

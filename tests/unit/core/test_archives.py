@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import archives
+from tensorplane.core import archives
 
 
 @pytest.fixture(params=["this", "3.11.2"])

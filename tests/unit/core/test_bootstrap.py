@@ -8,17 +8,19 @@ import subprocess
 import sys
 from importlib import metadata
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 
 # Every module that runs in the bootstrapped environment; what runs inside images and in users' programs does not.
 _IMPORT_ALL = """
 import importlib, json, pkgutil, sys
-import core, driver, embedded, images, plugins, toolchain
-rooms = (core, driver, embedded, images, plugins, toolchain)
-found = [found for room in rooms for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
-for module in found:
-    if not module.name.startswith(("images.serving.", "plugins.hosts.inside.", "toolchain.go.")):
-        importlib.import_module(module.name)
+from tensorplane import core, driver, embedded, images, plugins, toolchain
+
+packages = (core, driver, embedded, images, plugins, toolchain)
+elsewhere = tuple(f"tensorplane.{name}." for name in ("images.serving", "plugins.hosts.inside", "toolchain.go"))
+for package in packages:
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.startswith(elsewhere):
+            importlib.import_module(module.name)
 print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.causes import cause
+from tensorplane.core.causes import cause
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from core import terminal
-from core.fitted_table import FittedTable
+from tensorplane.core import terminal
+from tensorplane.core.fitted_table import FittedTable
 
 POD = ("tensorplane-dev-any", "kueue-controller-manager-7d9c8b7f9b-abcde", "ContainerCreating", "0/1", "5 min")
 

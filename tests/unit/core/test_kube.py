@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from core.errors import ApiError, UserError
-from core.gvk import GVK
-from core.kube import JSON_PATCH, Kube, ReadableLists
-from core.kube_objects import Objects
+from tensorplane.core.errors import ApiError, UserError
+from tensorplane.core.gvk import GVK
+from tensorplane.core.kube import JSON_PATCH, Kube, ReadableLists
+from tensorplane.core.kube_objects import Objects
 from tests.support.ports import refusing
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ml"}}

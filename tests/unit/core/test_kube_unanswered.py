@@ -7,8 +7,8 @@ import re
 import pytest
 from kubernetes import client
 
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 from tests.support.ports import refusing
 
 

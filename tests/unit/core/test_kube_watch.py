@@ -10,7 +10,7 @@ from typing import Any
 
 import urllib3
 
-from core.kube_watch import Watch
+from tensorplane.core.kube_watch import Watch
 
 
 def _object(name: str) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from core import kube
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.core import kube
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 _UNASKED = 'Internal error occurred: failed calling webhook "mjobset.kb.io": dial tcp: connect: connection refused'
 _DENIED = 'admission webhook "vjobset.kb.io" denied the request: spec: Forbidden'

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.support import asking_server
 
 USED = """
@@ -23,9 +23,9 @@ import signal
 import sys
 from pathlib import Path
 
-from components.volumes import cluster_api
-from core.kube import Kube
-from core.errors import UserError
+from tensorplane.components.volumes import cluster_api
+from tensorplane.core.kube import Kube
+from tensorplane.core.errors import UserError
 
 path = Path(sys.argv[1])
 of_file, of_text = Kube.of(path), Kube.of_text(path.read_text(), remedy="")

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from core import progress as module
-from core.progress import Progress
+from tensorplane.core import progress as module
+from tensorplane.core.progress import Progress
 from tests.support.waiting import eventually
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from core.errors import UserError
-from core.paths import PROJECT
-from core.progress import Progress
-from core.step import Step
-from core.tasks import Task, command, run_all
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
+from tensorplane.core.tasks import Task, command, run_all
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
@@ -137,8 +137,8 @@ def test_a_program_past_its_time_is_ended() -> None:
 
 _PARENT = """
 import sys
-from core.progress import Progress
-from core.tasks import Task, command, run_all
+from tensorplane.core.progress import Progress
+from tensorplane.core.tasks import Task, command, run_all
 script = ["sh", "-c", "sleep 100000 & echo $! > $0; wait", sys.argv[1]]
 with Progress() as progress:
     run_all([Task("deep", lambda step: command(script, step=step))], progress)

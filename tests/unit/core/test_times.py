@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.times import age, duration, elapsed
+from tensorplane.core.times import age, duration, elapsed
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _NOW = datetime(2026, 11, 29, tzinfo=UTC)

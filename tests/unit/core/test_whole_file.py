@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import whole_file
+from tensorplane.core import whole_file
 
 
 def _mode(path: Path) -> int:

@@ -16,9 +16,9 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as grafana
 
-from components.controllers import kueue
-from components.controllers.kueue import KueueMetrics
-from components.dashboards import queues as dashboards_queues
+from tensorplane.components.controllers import kueue
+from tensorplane.components.controllers.kueue import KueueMetrics
+from tensorplane.components.dashboards import queues as dashboards_queues
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
 

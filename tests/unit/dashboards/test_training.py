@@ -15,9 +15,9 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as grafana
 
-from components.base.labels import FENCED
-from components.dashboards import training as dashboards_training
 from tensorplane import metrics
+from tensorplane.components.base.labels import FENCED
+from tensorplane.components.dashboards import training as dashboards_training
 from tests.support import rendering
 from tests.support.problems import dev
 from tests.support.rendered_files import rendered_tree

@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from components.datasets.settings import ColumnType, DatasetArgs
-from components.volumes.checks import rows
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.datasets.settings import ColumnType, DatasetArgs
+from tensorplane.components.volumes.checks import rows
 from tensorplane.datasets import parquet
 from tests.support.problems import CPU, EKS, problems_of
 

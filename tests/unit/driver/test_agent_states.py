@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.agent.health import OUTAGES
-from core.errors import UserError
-from core.kube import Kube
-from driver import agent_states, status_tables
-from driver.agent_states import DEAD, FAILING, WAITING, WORKING, Agents
-from driver.status_tables import ClusterObjects
+from tensorplane.components.agent.health import OUTAGES
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver import agent_states, status_tables
+from tensorplane.driver.agent_states import DEAD, FAILING, WAITING, WORKING, Agents
+from tensorplane.driver.status_tables import ClusterObjects
 from tests.support.rendering import PROJECT
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)

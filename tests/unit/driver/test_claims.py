@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from driver.claims import CLAIMS, find_missing, list_deleted, need_cluster
+from tensorplane.core.errors import UserError
+from tensorplane.driver.claims import CLAIMS, find_missing, list_deleted, need_cluster
 
 STATE = {
     "deployment": {

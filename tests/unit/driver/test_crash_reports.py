@@ -13,12 +13,12 @@ from typing import Any
 import click
 import pytest
 
-from cli import __main__ as tensorplane
-from cli import registry
-from cli.commands.preview import events
-from core.paths import PROJECT, cache
-from driver import __main__ as driver
-from driver import crash_reports
+from tensorplane.cli import __main__ as tensorplane
+from tensorplane.cli import registry
+from tensorplane.cli.commands.preview import events
+from tensorplane.core.paths import PROJECT, cache
+from tensorplane.driver import __main__ as driver
+from tensorplane.driver import crash_reports
 
 
 class Odd(Exception):
@@ -110,13 +110,14 @@ def test_every_goal_of_make_that_the_driver_runs(
 def test_tensorplane_up_is_told_once(
     logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("driver.up.up", _fails)
+    monkeypatch.setattr("tensorplane.driver.up.up", _fails)
     assert tensorplane.main(["up"]) == 1
     _is_told(capsys.readouterr().err, "tensorplane up", logs / "fault-tensorplane-up.log")
 
 
 def test_a_thread_is_told_like_the_command() -> None:
-    program = "from driver import crash_reports; import threading; crash_reports.report_threads('tensorplane logs')\n"
+    program = "from tensorplane.driver import crash_reports; import threading\n"
+    program += "crash_reports.report_threads('tensorplane logs')\n"
     program += "one = threading.Thread(target=lambda: {}['hunter2']); one.start(); one.join()"
     done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     log = cache() / "logs/fault-tensorplane-logs.log"

@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
-from driver import digits_demo, stack_settings
-from driver.watch import Outputs
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver import digits_demo, stack_settings
+from tensorplane.driver.watch import Outputs
 
 OUTPUTS = Outputs("ns", "ns", "job", "queue", "server", "server", "digits", {"REST": "http://here/v1/models/digits"})
 

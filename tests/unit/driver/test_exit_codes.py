@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cli import __main__ as tensorplane
-from core.errors import UserError
-from core.kube import Kube
-from driver import exit_codes
+from tensorplane.cli import __main__ as tensorplane
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.driver import exit_codes
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[2Ja", "\u202eevil", "a\rb", "\u2028", "\udcff", "\x00"])

@@ -9,15 +9,15 @@ import time
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.support.waiting import eventually
 
 _STUCK = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
-from driver import __main__ as commands
-from core.progress import Progress
-from core.tasks import Task, run_all
+from tensorplane.driver import __main__ as commands
+from tensorplane.core.progress import Progress
+from tensorplane.core.tasks import Task, run_all
 
 def waits(step):
     # As the cluster's start does: a pool, whose thread waits for something.

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import PROJECT
-from driver import __main__ as commands
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver import __main__ as commands
 
 
 def test_a_wrong_instance_is_one_line() -> None:
     environment = os.environ | {"TENSORPLANE_INSTANCE": "prod"}
-    argv = [sys.executable, "-m", "driver", "status"]
+    argv = [sys.executable, "-m", "tensorplane.driver", "status"]
     done = subprocess.run(argv, cwd=PROJECT, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     names = "dev, test, bench, e2e, test-2, e2e-2, test-3, e2e-3, test-4, e2e-4, test-5, e2e-5, test-6, e2e-6"
@@ -52,7 +52,7 @@ def test_the_embedded_cluster_is_not_stopped_for_a_stack_that_is_elsewhere(
     goal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = subprocess.run(["make", "-n", goal, "STACK=prod"], cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert f"-m driver {goal} --stack prod" in made.stdout
+    assert f"-m tensorplane.driver {goal} --stack prod" in made.stdout
     assert _ended(monkeypatch, goal, "--stack", "prod") == 1
     assert capsys.readouterr() == (
         "",

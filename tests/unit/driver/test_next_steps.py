@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from agents.rollout.state import RolloutState
-from core.kube import Kube
-from driver import next_steps
+from tensorplane.agents.rollout.state import RolloutState
+from tensorplane.core.kube import Kube
+from tensorplane.driver import next_steps
 
 OUTPUTS = {
     "namespace": "ml",

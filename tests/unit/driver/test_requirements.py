@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from core.paths import PROJECT
-from driver import requirements
-from driver.requirements import Requirements
-from driver.stack_settings import StackSettings
-from embedded.instance import Instance
-from stack_file import package_lock, sweep_packages
-from stack_file.package_lock import PackageLock
+from tensorplane.driver import requirements
+from tensorplane.driver.requirements import Requirements
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.embedded.instance import Instance
+from tensorplane.stack_file import package_lock, sweep_packages
+from tensorplane.stack_file.package_lock import PackageLock
 
 STACK = """
 config:
@@ -41,7 +40,7 @@ def _packages(settings: StackSettings) -> list[tuple[str, ...]]:
 def test_a_stack_whose_teams_have_members_gets_the_image_of_sweeps(settings: StackSettings, tmp_path: Path) -> None:
     teams = "  tensorplane:teams: {vision: {members: ['user:ada']}, audio: {}}\n"
     (tmp_path / "Pulumi.mine.yaml").write_text(STACK + teams)
-    assert _packages(settings) == [sweep_packages.lines(PROJECT)]
+    assert _packages(settings) == [sweep_packages.lines()]
 
 
 def test_jobs_that_ask_for_the_same_share_a_set(settings: StackSettings) -> None:

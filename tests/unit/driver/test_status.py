@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from driver import status_tables
-from driver.status_tables import ClusterObjects, Object, urls
+from tensorplane.driver import status_tables
+from tensorplane.driver.status_tables import ClusterObjects, Object, urls
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
 MADE = "2026-11-21T11:00:00Z"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from driver import status_tables
+from tensorplane.driver import status_tables
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, exited, job_set_of, pod_of, unpulled
 
 MESSAGE = '{"published": {"version": "digits/3", "run": "digits-0901f9d5"}}'

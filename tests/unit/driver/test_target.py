@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from core.errors import UserError
-from core.paths import context_home
-from driver import cloud_kubeconfig, stack_settings, target
-from driver.target import Target
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import context_home
+from tensorplane.driver import cloud_kubeconfig, stack_settings, target
+from tensorplane.driver.target import Target
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
+from tensorplane.toolchain.pulumi_environment import pulumi_environment
 from tests.support.ports import refusing
-from toolchain.pulumi_environment import pulumi_environment
 
 
 @pytest.fixture(autouse=True)
@@ -156,7 +156,7 @@ def _says(monkeypatch: pytest.MonkeyPatch, outputs: str) -> None:
         raise UserError(outputs)
 
     monkeypatch.setattr(cloud_kubeconfig, "call", called)
-    monkeypatch.setattr("driver.cloud_kubeconfig.toolchain.tools", lambda: SimpleNamespace(path=Path))
+    monkeypatch.setattr("tensorplane.driver.cloud_kubeconfig.toolchain.tools", lambda: SimpleNamespace(path=Path))
 
 
 def test_a_clouds_stack_is_asked_in_its_own_cluster(monkeypatch: pytest.MonkeyPatch, away: Path, state: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from driver import teardown
-from embedded import cluster
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.driver import teardown
+from tensorplane.embedded import cluster
+from tensorplane.embedded.instance import Instance
 
 _CLAIM = {"type": "kubernetes:core/v1:PersistentVolumeClaim", "id": "tensorplane-dev/models"}
 
@@ -56,7 +56,7 @@ def test_what_is_not_on_the_cluster_stays(instance: Instance, capsys: pytest.Cap
 
 
 def test_it_lists_what_goes_before_anything_goes(instance: Instance, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UserError, match=r"Nothing was deleted. Confirm with: \.venv/bin/python -m driver purge --yes"):
+    with pytest.raises(UserError, match=r"Nothing was deleted. Confirm with: \S+ -m tensorplane.driver purge --yes"):
         teardown.purge(instance, confirmed=False)  # nobody can answer
     said = capsys.readouterr().out.splitlines()
     assert str(instance.home) in said[1]

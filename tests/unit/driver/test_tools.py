@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from driver import tools
-from driver.target import Target
-from embedded.instance import Instance
-from plugins.hosts.stand_ins import CLOUDS, Cloud
-from toolchain import python_packages
+from tensorplane.driver import tools
+from tensorplane.driver.target import Target
+from tensorplane.embedded.instance import Instance
+from tensorplane.plugins.hosts.stand_ins import CLOUDS, Cloud
+from tensorplane.toolchain import python_packages
 
 
 @pytest.fixture(autouse=True)

@@ -11,15 +11,15 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from core.errors import UserError
-from core.paths import PROJECT
-from core.progress import Progress
-from core.step import Step
-from driver import digits_demo, stack_settings, up, watch
-from driver.target import Target
-from driver.update.policy_pack import Policies
-from driver.update.stack import Stack
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.progress import Progress
+from tensorplane.core.step import Step
+from tensorplane.driver import digits_demo, stack_settings, up, watch
+from tensorplane.driver.target import Target
+from tensorplane.driver.update.policy_pack import Policies
+from tensorplane.driver.update.stack import Stack
+from tensorplane.embedded.instance import Instance
 
 CLOUD = Target("", Instance("test"), cloud="eks", stack="prod")
 DIGITS = stack_settings.read(PROJECT / "Pulumi.dev.yaml").section("workloads")

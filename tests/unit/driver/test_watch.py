@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
-from driver import watch
-from driver.runs.job_set import JobSet
-from driver.watch import Outputs, has_job_and_server
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.driver import watch
+from tensorplane.driver.runs.job_set import JobSet
+from tensorplane.driver.watch import Outputs, has_job_and_server
 from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, api_of, exited, job_set_of, pod_of, unpulled
 
 _JOB, _SERVER = {"digits": {"kind": "trainingJob"}}, {"digits-server": {"kind": "modelServer"}}
@@ -68,8 +68,8 @@ _FOLLOWED = watch.Outputs("ml", "ml", RUN, "q", "d", "s", "m", {})
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Time that passes only where somebody waits: half a minute each time. The one number is what has passed."""
     now = [0.0]
-    monkeypatch.setattr("driver.watch.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("driver.watch.time.sleep", lambda _: now.__setitem__(0, now[0] + 30))
+    monkeypatch.setattr("tensorplane.driver.watch.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tensorplane.driver.watch.time.sleep", lambda _: now.__setitem__(0, now[0] + 30))
     return now
 
 

@@ -13,9 +13,18 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import control_plane_config, dns, kubeconfig, kwok, node_config, pki, process_specs, supervisor
-from embedded.cluster.node_paths import NodePaths
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import (
+    control_plane_config,
+    dns,
+    kubeconfig,
+    kwok,
+    node_config,
+    pki,
+    process_specs,
+    supervisor,
+)
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.instance import Instance
 
 
 @pytest.fixture

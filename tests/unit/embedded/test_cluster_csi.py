@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import configuration, csi, pki, pool, process_specs
-from embedded.cluster.node_paths import NodePaths
-from embedded.csi.contract import DRIVER
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import configuration, csi, pki, pool, process_specs
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.csi.contract import DRIVER
+from tensorplane.embedded.instance import Instance
 
 
 @pytest.fixture

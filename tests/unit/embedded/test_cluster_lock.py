@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.paths import PROJECT
-from embedded.cluster import lock
-from embedded.cluster.lock import only_one
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.embedded.cluster import lock
+from tensorplane.embedded.cluster.lock import only_one
+from tensorplane.embedded.instance import Instance
 
 _HOLD = """
 import pathlib, sys
-from embedded.cluster import lock
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import lock
+from tensorplane.embedded.instance import Instance
 lock._OF_ROOT = pathlib.Path(sys.argv[1])
 with lock.only_one(Instance("bench")):
     print("held", flush=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from embedded.cluster import network, processes, stopping
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import network, processes, stopping
+from tensorplane.embedded.instance import Instance
 
 WANTED = [ipaddress.IPv4Network(text) for text in ("10.200.0.0/24", "10.201.0.0/24")]
 

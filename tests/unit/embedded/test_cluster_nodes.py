@@ -13,16 +13,25 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.clusters.embedded import NODE, Embedded
-from core.errors import UserError
-from embedded.cluster import csi, node_config, node_network, nodes, pki, process_specs, processes, supervisor
-from embedded.cluster.node_paths import NodePaths, of_nodes
-from embedded.cluster.node_volumes import ReadOnlyStore
-from embedded.cluster.nodes import MOST_NODES, Node
-from embedded.cluster.processes import Alive
-from embedded.csi.records import identifier
-from embedded.csi.refusal import Refusal
-from embedded.instance import Instance
+from tensorplane.components.clusters.embedded import NODE, Embedded
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import (
+    csi,
+    node_config,
+    node_network,
+    nodes,
+    pki,
+    process_specs,
+    processes,
+    supervisor,
+)
+from tensorplane.embedded.cluster.node_paths import NodePaths, of_nodes
+from tensorplane.embedded.cluster.node_volumes import ReadOnlyStore
+from tensorplane.embedded.cluster.nodes import MOST_NODES, Node
+from tensorplane.embedded.cluster.processes import Alive
+from tensorplane.embedded.csi.records import identifier
+from tensorplane.embedded.csi.refusal import Refusal
+from tensorplane.embedded.instance import Instance
 
 EVERY = [Node(Instance("dev"), number) for number in range(1, MOST_NODES + 1)]
 

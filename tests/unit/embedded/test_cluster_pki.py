@@ -9,8 +9,8 @@ import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from embedded.cluster import pki
-from embedded.instance import Instance
+from tensorplane.embedded.cluster import pki
+from tensorplane.embedded.instance import Instance
 
 LEAVES = pki.leaves(Instance("test"))
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from embedded.cluster import supervisor
-from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.supervisor import CrashWatch, State, Supervisor
-from embedded.instance import Instance
+from tensorplane.core.errors import UserError
+from tensorplane.embedded.cluster import supervisor
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.cluster.supervisor import CrashWatch, State, Supervisor
+from tensorplane.embedded.instance import Instance
 
 
 class Recorded(Supervisor):

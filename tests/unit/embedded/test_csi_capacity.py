@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from embedded.csi import capacity
-from embedded.csi.capacity import RESERVE
-from embedded.csi.growth import Guard
-from embedded.csi.sizes import SizeRange
-from embedded.csi.store import Store
+from tensorplane.embedded.csi import capacity
+from tensorplane.embedded.csi.capacity import RESERVE
+from tensorplane.embedded.csi.growth import Guard
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.store import Store
 
 MIB = 1 << 20
 

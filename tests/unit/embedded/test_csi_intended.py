@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from embedded.csi import watching
-from embedded.csi.api import Api
-from embedded.csi.contract import DRIVER
-from embedded.csi.intended import Intended, intended
-from embedded.csi.sizes import SizeRange
-from embedded.csi.store import Store, VolumeRecord
+from tensorplane.embedded.csi import watching
+from tensorplane.embedded.csi.api import Api
+from tensorplane.embedded.csi.contract import DRIVER
+from tensorplane.embedded.csi.intended import Intended, intended
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.store import Store, VolumeRecord
 
 OTHERS = {"metadata": {"name": "fast"}, "driverName": "other.csi", "parameters": {"mirrorSeconds": "9"}}
 

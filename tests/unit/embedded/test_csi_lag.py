@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from embedded.csi import metrics, published
-from embedded.csi.api import Annotations, Api
-from embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, DRIVER, EVERY_ANNOTATION, MIRROR_ANNOTATION
-from embedded.csi.lag import Lag
-from embedded.csi.published import Published
-from embedded.csi.records import Snapshot, Volume
+from tensorplane.embedded.csi import metrics, published
+from tensorplane.embedded.csi.api import Annotations, Api
+from tensorplane.embedded.csi.contract import (
+    AT_ANNOTATION,
+    BYTES_ANNOTATION,
+    DRIVER,
+    EVERY_ANNOTATION,
+    MIRROR_ANNOTATION,
+)
+from tensorplane.embedded.csi.lag import Lag
+from tensorplane.embedded.csi.published import Published
+from tensorplane.embedded.csi.records import Snapshot, Volume
 
 VOLUME = Volume("pvc-1", "pvc-1", 1 << 20, 0, None, 60, "lab/models")
 COPY = Snapshot("c", "c", 1 << 20, 1_700_000_000_500_000_000, "pvc-1", "lab/models", 4096)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from embedded.cluster import pki
-from embedded.csi import metrics
-from embedded.csi.api import Api
-from embedded.csi.lag import Lag
+from tensorplane.embedded.cluster import pki
+from tensorplane.embedded.csi import metrics
+from tensorplane.embedded.csi.api import Api
+from tensorplane.embedded.csi.lag import Lag
 from tests.support.ports import refusing
 from tests.support.waiting import PATIENT_SECONDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from embedded.csi import mounts
+from tensorplane.embedded.csi import mounts
 
 TABLE = r"""22 27 0:21 / /proc rw,nosuid shared:12 - proc proc rw
 41 27 0:39 /volumes/a /pods/with\040space ro,relatime shared:1 master:2 - btrfs /dev/loop0 rw,space_cache=v2

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedded.csi import controller, pool, requested
-from embedded.csi.contract import MIRROR
-from embedded.csi.generated import csi_pb2
-from embedded.csi.path_locks import PathLocks
-from embedded.csi.records import Snapshot, identifier, is_identifier
-from embedded.csi.refusal import Refusal
-from embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi import controller, pool, requested
+from tensorplane.embedded.csi.contract import MIRROR
+from tensorplane.embedded.csi.generated import csi_pb2
+from tensorplane.embedded.csi.path_locks import PathLocks
+from tensorplane.embedded.csi.records import Snapshot, identifier, is_identifier
+from tensorplane.embedded.csi.refusal import Refusal
+from tensorplane.embedded.csi.sizes import SizeRange
 
 Capability = csi_pb2.VolumeCapability
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi.records import Source
-from embedded.csi.refusal import Refusal
-from embedded.csi.sizes import SizeRange
-from embedded.csi.store import Store
+from tensorplane.embedded.csi.records import Source
+from tensorplane.embedded.csi.refusal import Refusal
+from tensorplane.embedded.csi.sizes import SizeRange
+from tensorplane.embedded.csi.store import Store
 
 ANY = SizeRange()
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from embedded.csi import watching
+from tensorplane.embedded.csi import watching
 
 
 def test_a_look_that_fails_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import UserError
-from embedded import preflight
-from embedded.instance import Instance
-from embedded.machine import Machine, Route, routes
-from embedded.preflight import CONTROLLERS, FIRST_MIB, MEMORY_MIB, missing
+from tensorplane.core.errors import UserError
+from tensorplane.embedded import preflight
+from tensorplane.embedded.instance import Instance
+from tensorplane.embedded.machine import Machine, Route, routes
+from tensorplane.embedded.preflight import CONTROLLERS, FIRST_MIB, MEMORY_MIB, missing
 
 FIT = Machine(controllers=frozenset(CONTROLLERS), memory_mib=MEMORY_MIB, free_mib={"/": FIRST_MIB})
 DEV = Instance()

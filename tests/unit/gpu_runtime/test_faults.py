@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from components.gpu_runtime import GpuRuntimeArgs
-from components.gpu_runtime.operator import Operator
-from components.gpu_runtime.plugin import Plugin
-from components.gpu_runtime.present import Present
-from components.node_groups.fleet import Fleet
+from tensorplane.components.gpu_runtime import GpuRuntimeArgs
+from tensorplane.components.gpu_runtime.operator import Operator
+from tensorplane.components.gpu_runtime.plugin import Plugin
+from tensorplane.components.gpu_runtime.present import Present
+from tensorplane.components.node_groups.fleet import Fleet
 from tests.support.problems import problems_of
 from tests.unit.gpu_runtime.test_gpu_runtime import SHARING, problems, settings, shared
 

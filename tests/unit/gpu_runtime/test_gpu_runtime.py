@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components import gpu_runtime
-from components.base.labels import is_label_value
-from components.clusters.settings import ClusterArgs
-from components.gpu_runtime import GpuRuntimeArgs
-from components.gpu_runtime.operator import Operator
-from components.gpu_runtime.plugin import Plugin
-from components.node_groups import fleet
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.fleet import Fleet
-from components.node_groups.labels import plugin_config
-from components.node_groups.settings import Effect, NodeGroupArgs
+from tensorplane.components import gpu_runtime
+from tensorplane.components.base.labels import is_label_value
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.gpu_runtime import GpuRuntimeArgs
+from tensorplane.components.gpu_runtime.operator import Operator
+from tensorplane.components.gpu_runtime.plugin import Plugin
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.labels import plugin_config
+from tensorplane.components.node_groups.settings import Effect, NodeGroupArgs
 from tests.support.rendered_files import rendered_tree
 
 SHARING: dict[str, dict[str, Any] | None] = {

@@ -16,25 +16,24 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import images
-import toolchain
-from components import versions
-from core.errors import UserError
-from core.paths import PROJECT
-from core.step import Step
-from driver import up
-from driver.requirements import Requirements
-from driver.stack_settings import StackSettings
-from driver.target import Target
-from embedded import cluster
-from embedded.cluster import dns
-from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.instance import Instance
-from images import add_ons
-from images.layer import Recipe
-from images.oci import Image, manifest_digest
-from toolchain import go_module
-from toolchain.go_module import required
+from tensorplane import images, toolchain
+from tensorplane.components import versions
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver import up
+from tensorplane.driver.requirements import Requirements
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import dns
+from tensorplane.embedded.cluster.node_config import SANDBOX_IMAGE
+from tensorplane.embedded.instance import Instance
+from tensorplane.images import add_ons
+from tensorplane.images.layer import Recipe
+from tensorplane.images.oci import Image, manifest_digest
+from tensorplane.toolchain import go_module
+from tensorplane.toolchain.go_module import required
 
 
 @pytest.fixture(autouse=True)
@@ -166,7 +165,7 @@ def test_the_embedded_cluster_has_the_version_that_a_chart_is_pinned_to(
 
 
 def test_the_images_hold_the_tensorflow_that_they_are_named_by() -> None:
-    for file in ("runtime/requirements.txt", "requirements.txt"):
+    for file in ("images/requirements/training.txt", "requirements.txt"):
         pins = re.findall(r"^tensorflow(?:-cpu)?==(\S+)", (PROJECT / file).read_text(), re.MULTILINE)
         assert set(pins) == {versions.TENSORFLOW}, f"{file} and components/versions.py differ"
 
@@ -234,10 +233,10 @@ def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(
 
 # Package -> where it is said why an image lacks it, or who has it instead.
 _LEFT_OUT = {
-    "libclang": "runtime/requirements.txt",
-    "setuptools": "runtime/requirements.txt",
-    "wheel": "runtime/requirements.txt",
-    "tensorboard-data-server": "runtime/requirements.txt",
+    "libclang": "images/requirements/training.txt",
+    "setuptools": "images/requirements/training.txt",
+    "wheel": "images/requirements/training.txt",
+    "tensorboard-data-server": "images/requirements/training.txt",
     "tensorflow": "the layer below, as tensorflow-cpu",
 }
 
@@ -249,7 +248,7 @@ def _pins(file: str) -> dict[str, str]:
 
 
 def test_the_lists_of_packages_are_whole_although_nothing_resolves_them() -> None:
-    pins = _pins("runtime/requirements.txt") | _pins("images/serving/requirements.txt")
+    pins = _pins("images/requirements/training.txt") | _pins("images/serving/requirements.txt")
     assert all(re.fullmatch(r"==[\w.]+", pin) for pin in pins.values())
     missing = {}
     absent = set()
@@ -271,7 +270,7 @@ def test_the_lists_of_packages_are_whole_although_nothing_resolves_them() -> Non
 
 def test_what_the_images_hold_is_what_is_tested_here() -> None:
     """The packages that decide what the tests see are the same here and in the images."""
-    pins = _pins("runtime/requirements.txt") | _pins("images/serving/requirements.txt")
+    pins = _pins("images/requirements/training.txt") | _pins("images/serving/requirements.txt")
     for name in ("tensorflow-cpu", "starlette", "uvicorn"):
         if name in pins:
             assert pins[name] == f"=={importlib.metadata.version(name)}"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from core.paths import cache
-from core.scratch import scratch
-from core.step import Step
-from images import wheels
-from images.layer import Layer, Recipe, pack
+from tensorplane.core.paths import cache
+from tensorplane.core.scratch import scratch
+from tensorplane.core.step import Step
+from tensorplane.images import wheels
+from tensorplane.images.layer import Layer, Recipe, pack
 
 
 @pytest.fixture(autouse=True)

@@ -14,14 +14,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import images
-from core.errors import UserError
-from core.paths import PROJECT
-from core.step import Step
-from images import add_ons, archive, oci, package_layer, package_resolution, training
-from images import layer as layers
-from images.layer import Layer
-from stack_file import package_lock
+from tensorplane import images
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.images import add_ons, archive, oci, package_layer, package_resolution, training
+from tensorplane.images import layer as layers
+from tensorplane.images.layer import Layer
+from tensorplane.stack_file import package_lock
 
 LOCKED = ("humanize==4.9.0 --hash=sha256:aa",)
 
@@ -146,7 +145,7 @@ def _required(name: str, found: set[str]) -> set[str]:
 
 
 def test_a_lock_has_all_that_tensorflow_s_public_image_lacks() -> None:
-    own = set(package_lock.pins(PROJECT))
+    own = set(package_lock.pins())
     assert own - {"tensorflow"} - _required("tensorflow-cpu", set()) == package_lock.IMAGE_ONLY_PACKAGES
 
 
@@ -160,6 +159,7 @@ def test_packages_of_the_training_image_alone_are_locked_too(monkeypatch: pytest
     monkeypatch.setattr(package_resolution, "BasePython", lambda _: SimpleNamespace(version="3.11"))
     lines = package_resolution.resolve(["tf-keras"], pins, Step("lock"))
     assert lines == ("humanize==4.9.0 --hash=sha256:aa", "tf-keras==2.21.0 --hash=sha256:aa")
-    (tmp_path / "runtime").mkdir()
-    (tmp_path / "runtime" / "requirements.txt").write_text("".join(f"{n}=={v}\n" for n, v in pins.items()))
-    assert package_lock.lines_not_in_base(lines, tmp_path) == lines[:1]
+    requirements = tmp_path / "training.txt"
+    requirements.write_text("".join(f"{n}=={v}\n" for n, v in pins.items()))
+    monkeypatch.setattr(package_lock, "TRAINING_IMAGE", requirements)
+    assert package_lock.lines_not_in_base(lines) == lines[:1]

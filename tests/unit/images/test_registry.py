@@ -17,12 +17,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from core.errors import UserError
-from core.step import Step
-from images import layer as layers
-from images import oci, registry
-from images.layer import Layer
-from images.registry import Destination
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.images import layer as layers
+from tensorplane.images import oci, registry
+from tensorplane.images.layer import Layer
+from tensorplane.images.registry import Destination
 from tests.support.ports import refusing
 
 USER, PASSWORD = "robot", "never-shown"

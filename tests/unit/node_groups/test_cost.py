@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from components.base.model import Resources
-from components.clusters.eks import Eks
-from components.cost import pods as cost
-from components.node_groups import fleet
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import NodeGroupArgs
-from components.queues.capacity import PodSet
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.cost import pods as cost
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.queues.capacity import PodSet
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.base.price import NodePrice, Usd
-from components.clusters.eks import Eks
-from components.cost import difference, estimate, pods
-from components.cost.estimate import BORROWED, EXPECTED, HOUR, MAX, MIN, MONTH, OWNED, RUN, Estimate, Part, registered
-from components.node_groups import fleet
-from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.shape import Shape
+from tensorplane.components.base.price import NodePrice, Usd
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.cost import difference, estimate, pods
+from tensorplane.components.cost.estimate import (
+    BORROWED,
+    EXPECTED,
+    HOUR,
+    MAX,
+    MIN,
+    MONTH,
+    OWNED,
+    RUN,
+    Estimate,
+    Part,
+    registered,
+)
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.node_groups.shape import Shape
 
 _GROUPS: dict[str, dict[str, Any]] = {
     "cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4},

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.base.model import Resources
-from components.base.problems import Note, Problem
-from components.clusters.aks import Aks
-from components.clusters.eks import Eks
-from components.clusters.gke import Gke
-from components.node_groups import fleet, placement
-from components.node_groups.checks import pods, unreached
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.base.model import Resources
+from tensorplane.components.base.problems import Note, Problem
+from tensorplane.components.clusters.aks import Aks
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.clusters.gke import Gke
+from tensorplane.components.node_groups import fleet, placement
+from tensorplane.components.node_groups.checks import pods, unreached
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
 from tests.support.problems import problems_of
 
 OWN = ClusterProperties("existing", None, None)

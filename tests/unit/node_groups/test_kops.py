@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from components import catalog
-from components.node_groups import kops
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.resolve import resolve
-from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.node_groups import kops
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.resolve import resolve
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.node_groups.shape import Shape
 from tests.support import kops_schema
 
 SITE = ClusterProperties("existing", "eks", "us-east-1")

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components import catalog
-from components.base.labels import is_label_key, is_label_value
-from components.clusters.eks import Eks
-from components.clusters.gke import Gke
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.resolve import resolve
-from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.shape import Shape
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import is_label_key, is_label_value
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.clusters.gke import Gke
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.resolve import resolve
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.node_groups.shape import Shape
 
 EKS = Eks(region="us-west-2").cluster_properties
 GKE = Gke(project="project", region="us-central1").cluster_properties

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from components.base.model import Resources
-from components.clusters.eks import Eks
-from components.clusters.embedded import Embedded
-from components.node_groups import fleet
-from components.node_groups.checks import pods
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.checks import pods
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.settings import NodeGroupArgs
 
 EKS = Eks(region="us-west-2").cluster_properties
 GROUPS: dict[str, Any] = {

@@ -8,24 +8,23 @@ from typing import Any
 import pytest
 import yaml
 
-import images
-import toolchain
-from components import catalog
-from components.base.labels import SIMULATED
-from components.base.model import Resources
-from components.clusters.embedded import NODE, Embedded, simulated_nodes
-from components.node_groups import placement as node_placement
-from components.node_groups.fleet import Fleet, of
-from components.node_groups.settings import NodeGroupArgs
-from core.step import Step
-from driver import up
-from driver.requirements import Requirements
-from driver.stack_settings import StackSettings
-from driver.target import Target
-from embedded import cluster
-from embedded.cluster import kwok
-from embedded.cluster.node_paths import NodePaths
-from embedded.instance import Instance
+from tensorplane import images, toolchain
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import SIMULATED
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.embedded import NODE, Embedded, simulated_nodes
+from tensorplane.components.node_groups import placement as node_placement
+from tensorplane.components.node_groups.fleet import Fleet, of
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.core.step import Step
+from tensorplane.driver import up
+from tensorplane.driver.requirements import Requirements
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
+from tensorplane.embedded import cluster
+from tensorplane.embedded.cluster import kwok
+from tensorplane.embedded.cluster.node_paths import NodePaths
+from tensorplane.embedded.instance import Instance
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Registered, Rendered
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.kubernetes import await_annotations, await_generic, await_kinds, await_ready
+from tensorplane.plugins.kubernetes import await_annotations, await_generic, await_kinds, await_ready
 
 Object = dict[str, Any]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.kubernetes import await_generic, await_network, await_storage
+from tensorplane.plugins.kubernetes import await_generic, await_network, await_storage
 
 Object = dict[str, Any]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.kubernetes import await_pod, await_reasons
+from tensorplane.plugins.kubernetes import await_pod, await_reasons
 
 Object = dict[str, Any]
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.kubernetes import await_deployment, await_job, await_replicas
-from plugins.kubernetes.await_result import is_owned
+from tensorplane.plugins.kubernetes import await_deployment, await_job, await_replicas
+from tensorplane.plugins.kubernetes.await_result import is_owned
 
 Object = dict[str, Any]
 

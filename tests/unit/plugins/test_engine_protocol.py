@@ -10,10 +10,10 @@ from tests.support.rendering import PROJECT
 
 _PROGRAM = """
 import json, sys
-from plugins import engine_protocol
+from tensorplane.plugins import engine_protocol
 engine_protocol.without_sdk()
-from plugins.hosts import language
-from plugins.kubernetes import servicer
+from tensorplane.plugins.hosts import language
+from tensorplane.plugins.kubernetes import servicer
 from pulumi.runtime.proto import language_pb2, provider_pb2
 print(json.dumps(sorted(name for name in sys.modules if name.startswith("pulumi"))))
 """

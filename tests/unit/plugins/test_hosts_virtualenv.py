@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.hosts.virtualenv import Interpreter
+from tensorplane.plugins.hosts.virtualenv import Interpreter
 
 
 @pytest.fixture(name="environment")

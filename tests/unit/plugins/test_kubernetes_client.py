@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cryptography import x509
 
-from plugins.kubernetes.kubeconfig import connect
+from tensorplane.plugins.kubernetes.kubeconfig import connect
 from tests.support import asking_server
 
 

@@ -12,22 +12,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from components import queues as queue
-from components.base.labels import is_label_value
-from components.base.model import Resources
-from components.clusters.aks import Aks
-from components.clusters.eks import Eks
-from components.node_groups import fleet
-from components.node_groups.checks import pods as pod_checks
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.fleet import Fleet
-from components.node_groups.settings import NodeGroupArgs
-from components.queues import capacity, checks, cohort, flavors, quota
-from components.queues.capacity import PodSet
-from components.queues.flavors import Flavor
-from components.queues.quota import Quota
-from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
-from components.teams import team as teams_team
+from tensorplane.components import queues as queue
+from tensorplane.components.base.labels import is_label_value
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.aks import Aks
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.checks import pods as pod_checks
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.fleet import Fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.queues import capacity, checks, cohort, flavors, quota
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.quota import Quota
+from tensorplane.components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+from tensorplane.components.teams import team as teams_team
 from tests.support import counts
 
 STACK = "lab"

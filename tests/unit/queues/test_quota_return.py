@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.queues import quota_return
+from tensorplane.components.queues import quota_return
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 

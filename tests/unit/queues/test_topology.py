@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.base.labels import FENCED
+from tensorplane.components.base.labels import FENCED
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Registered

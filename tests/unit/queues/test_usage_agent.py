@@ -8,8 +8,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.base.recorded_usage import VARIABLE, Used
-from components.queues import usage
+from tensorplane.components.base.recorded_usage import VARIABLE, Used
+from tensorplane.components.queues import usage
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.unit.queues.test_quota_return import TREE

@@ -9,14 +9,14 @@ import pulumi
 import pytest
 import yaml
 
-import stack
-from components.base.settings import Settings
-from components.clusters.existing import Existing
-from components.clusters.settings import ClusterArgs
-from components.volumes.backend import Backend
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.clusters.existing import Existing
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.training_job.strategies import Strategy
 from tests.support.problems import dev, keys_of, problems_of, put, spoil
-from workloads.family import WorkloadArgs
-from workloads.training_job.strategies import Strategy
 
 FAMILIES = {"clusters": ClusterArgs, "backends": Backend, "workloads": WorkloadArgs, "strategies": Strategy}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from components.base.settings import Settings
-from stack import checks, load
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack import checks, load
 from tests.support.problems import problems_of, put
 from tests.support.rendering import PROJECT, settings_of
 

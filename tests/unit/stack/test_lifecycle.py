@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from components import versions
-from components.base import outputs
+from tensorplane.components import versions
+from tensorplane.components.base import outputs
 from tests.support.rendered_files import rendered_anew, rendered_tree
 from tests.support.rendering import PROJECT, Echo, settings_of
 

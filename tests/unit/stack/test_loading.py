@@ -5,8 +5,8 @@ from pathlib import Path
 import pulumi
 import pytest
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tests.support.problems import dev
 
 

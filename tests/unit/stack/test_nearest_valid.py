@@ -12,8 +12,8 @@ from typing import Any
 import annotated_types
 import pytest
 
-from components.base.model import Model
-from components.base.type_hints import options
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.type_hints import options
 from tests.mutants import sketches
 from tests.mutants.fresh import BASES
 from tests.mutants.places import At, Tree, dotted, drop, put, rename, value_at

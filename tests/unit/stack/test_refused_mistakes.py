@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import __main__ as tensorplane
+from tensorplane.cli import __main__ as tensorplane
 from tests.mutants import accepted, refused
 from tests.mutants.fresh import BASES, base_of
 from tests.support import counts
@@ -24,7 +24,7 @@ class Check:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._file, self._capsys = folder / "Pulumi.dev.yaml", capsys
-        monkeypatch.setattr("cli.stack_config.file", lambda stack: self._file)
+        monkeypatch.setattr("tensorplane.cli.stack_config.file", lambda stack: self._file)
 
     def __call__(self, text: str) -> tuple[int, list[str]]:
         """The exit code, and the lines of faults."""

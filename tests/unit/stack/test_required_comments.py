@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.base.location import Location
-from stack import StackConfig
+from tensorplane.components.base.location import Location
+from tensorplane.stack import StackConfig
 from tests.support.rendering import PROJECT
 
 FILES = sorted(PROJECT.glob("Pulumi.*.yaml"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.base.problems import Key
+from tensorplane.components.base.problems import Key
 from tests.support.problems import CPU, EKS, dev, problems_of
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
-from components.base.labels import STACK
-from stack.resolved import ResolvedStack
+from tensorplane import stack
+from tensorplane.components.base.labels import STACK
+from tensorplane.stack.resolved import ResolvedStack
 from tests.support import computed, rendering
 from tests.support.rendering import PROJECT, Render, Rendered, settings_of
 from tests.support.workload_stacks import JOB, OWN, PLATFORM, SERVER, Project

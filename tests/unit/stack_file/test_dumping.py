@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stack_file
-from stack_file import dumping
+from tensorplane import stack_file
+from tensorplane.stack_file import dumping
 from tests.support import counts
 from tests.unit.stack_file.test_reading import SPELLINGS
 

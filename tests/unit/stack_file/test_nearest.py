@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from stack_file.nearest import did_you_mean, nearest
+from tensorplane.stack_file.nearest import did_you_mean, nearest
 from tests.support.rendering import PROJECT
 
 NAMES = ("t4", "v100", "a10", "a100-40gb", "a100-80gb", "l4", "h100-80gb", "h100-nvl", "h200", "tpu-v4")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stack_file import package_lock
-from stack_file.package_lock import PackageLock
+from tensorplane.stack_file import package_lock
+from tensorplane.stack_file.package_lock import PackageLock
 
 LINES = ("humanize==4.9.0 --hash=sha256:aa", "six==1.17.0 --hash=sha256:bb")
 
@@ -42,15 +42,17 @@ def test_an_image_is_named_by_the_content_of_its_packages() -> None:
     assert package_lock.image_name("team/train:1", ()) == "team/train:1"
 
 
-def test_comments_of_the_training_image_s_packages_make_no_lock_stale(tmp_path: Path) -> None:
-    (tmp_path / "runtime").mkdir()
-    requirements = tmp_path / "runtime" / "requirements.txt"
+def test_comments_of_the_training_image_s_packages_make_no_lock_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requirements = tmp_path / "training.txt"
+    monkeypatch.setattr(package_lock, "TRAINING_IMAGE", requirements)
     requirements.write_text("tensorflow-cpu==2 ; a\ntensorflow==2 ; b\nnumpy==2.4.6   # arrays\n")
-    before = package_lock.base_image_hash(tmp_path)
+    before = package_lock.base_image_hash()
     # The build for CPUs is TensorFlow under another name.
-    assert package_lock.pins(tmp_path) == {"tensorflow": "2", "numpy": "2.4.6"}
+    assert package_lock.pins() == {"tensorflow": "2", "numpy": "2.4.6"}
     requirements.write_text("# all\ntensorflow-cpu==2 ; a\ntensorflow==2 ; b\nnumpy==2.4.6   # numbers\n")
-    assert package_lock.base_image_hash(tmp_path) == before
+    assert package_lock.base_image_hash() == before
     requirements.write_text("tensorflow==2 ; b\nnumpy==2.4.7\n")
-    assert package_lock.base_image_hash(tmp_path) != before
-    assert package_lock.pins(tmp_path) == {"tensorflow": "2", "numpy": "2.4.7"}
+    assert package_lock.base_image_hash() != before
+    assert package_lock.pins() == {"tensorflow": "2", "numpy": "2.4.7"}

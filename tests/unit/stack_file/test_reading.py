@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import stack_file
-from stack_file import ENCRYPTED, StackFile, Unreadable, file_problems
+from tensorplane import stack_file
+from tensorplane.stack_file import ENCRYPTED, StackFile, Unreadable, file_problems
 
 SPELLINGS: dict[str, Any] = {
     "yes": "yes",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.streams.topic import TopicArgs
+from tensorplane.components.streams.topic import TopicArgs
 from tests.support import computed
 from tests.support.rendered_files import rendered_anew
 

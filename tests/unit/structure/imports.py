@@ -41,8 +41,9 @@ def _imported(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[str]
             continue
         for base, attribute in names:
             # A folder with an environment of its own, such as the policy pack, is the root of what it imports.
-            for root in ("", name.partition(".")[0]):
-                yield from _nearest(root, base, attribute, known)
+            yield from _nearest(name.partition(".")[0], base, attribute, known)
+            # The folders of the project are packages of `tensorplane`.
+            yield from _nearest("", f"{base}.".removeprefix("tensorplane.").removesuffix("."), attribute, known)
 
 
 def _package(name: str, path: Path, level: int) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from components.agent import code as agent_code
+from tensorplane.components.agent import code as agent_code
 from tests.support.rendering import PROJECT
 
 IMAGE_HOLDS = {"steps": {"tensorplane"}, "sweep": {"optuna"}, "topics": {"confluent_kafka"}}
@@ -82,7 +82,7 @@ def _not_mountable(project: Path, program: str) -> Iterator[str]:
             yield f"agents/{program} has no {name}.py"
     allowed = sys.stdlib_module_names | IMAGE_HOLDS.get(program, set())
     for path, text in mounted.items():
-        for module in _imported(text) if path.endswith(".py") else ():
+        for module in _imported(path, text) if path.endswith(".py") else ():
             as_path = module.replace(".", "/")
             ours = module.startswith("agents.") and {f"{as_path}.py", f"{as_path}/__init__.py"} & set(mounted)
             if not ours and module.partition(".")[0] not in allowed:
@@ -90,14 +90,19 @@ def _not_mountable(project: Path, program: str) -> Iterator[str]:
 
 
 @functools.cache
-def _imported(source: str) -> list[str]:
+def _imported(path: str, source: str) -> list[str]:
+    """What it imports, by its name in a pod. There `agents` is not in `tensorplane`, so agents import each other by
+    relative imports."""
     found: list[str] = []
     for node in _nodes(source):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            found += [f"agents.{alias.name}" for alias in node.names] if module == "agents" else [module]
+            package = path.split("/")[: -node.level] if node.level else []
+            by_name = not package and str(node.module).partition(".")[0] == "agents"
+            module = ".".join(filter(None, (*package, node.module)))
+            module += " by its name in pods" if by_name else ""
+            found += [module] if node.module else [f"{module}.{alias.name}" for alias in node.names]
     return found
 
 
@@ -150,18 +155,18 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (
             "agents/snapshots/fresh.py",
-            "from components.base import labels",
-            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports components.base",
+            "from tensorplane.components.base import labels",
+            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports tensorplane.components.base",
         ),
         (
             "agents/snapshots/fresh.py",
-            "def later() -> None:\n    from agents.quota_return import record",
+            "def later() -> None:\n    from ..quota_return import record",
             "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports agents.quota_return",
         ),
         (
             "agents/snapshots/fresh.py",
-            "from . import manifest",
-            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports .",
+            "from agents.snapshots import manifest",
+            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports agents.snapshots by its name in pods",
         ),
         (
             "agents/fresh.py",
@@ -178,7 +183,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_planted_violation_is_found(
     path: str, text: str, problem: str, copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_code, "_PROJECT", copied)
+    monkeypatch.setattr(agent_code, "PACKAGE", copied)
     planted = copied / path
     is_new = not planted.parent.exists()
     planted.parent.mkdir(exist_ok=True)

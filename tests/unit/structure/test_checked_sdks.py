@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests.unit.structure import sources
 
 SDKS = ("pulumi_aws", "pulumi_azure_native", "pulumi_gcp")

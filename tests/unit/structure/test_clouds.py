@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from components import catalog
-from components.clusters.settings import ClusterArgs
-from plugins.hosts import stand_ins
+from tensorplane.components import catalog
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.plugins.hosts import stand_ins
 from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -139,7 +139,9 @@ def test_no_cloud_is_named_outside_its_folder() -> None:
     assert list(classes_asked_for(PROJECT, set(clouds(PROJECT)))) == []
 
 
-@pytest.mark.parametrize("line", ['CLOUDS = ("toy",)', "from components.clusters.toy import Toy", 'KNOWN = {"toy": 1}'])
+@pytest.mark.parametrize(
+    "line", ['CLOUDS = ("toy",)', "from tensorplane.components.clusters.toy import Toy", 'KNOWN = {"toy": 1}']
+)
 def test_a_cloud_that_is_named_elsewhere_is_found(tmp_path: Path, line: str) -> None:
     (tmp_path / "components").mkdir()
     (tmp_path / "components" / "elsewhere.py").write_text(f"{line}\n")
@@ -156,12 +158,12 @@ TOY = '''
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
-from components.base.problems import Problem
-from components.clusters.settings import ClusterArgs
-from components.clusters.settings import GpuSupport
-from components.node_groups.shape import Shape
-from components.node_groups.taint import Taint
-from components.node_groups.cluster_properties import NodeTraits
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.clusters.settings import GpuSupport
+from tensorplane.components.node_groups.shape import Shape
+from tensorplane.components.node_groups.taint import Taint
+from tensorplane.components.node_groups.cluster_properties import NodeTraits
 
 
 class Toy(ClusterArgs):
@@ -199,14 +201,14 @@ import json
 import sys
 from pathlib import Path
 
-import components.clusters
-from components.base.family import load_family
+from tensorplane.components import clusters
+from tensorplane.components.base.family import load_family
 
-components.clusters.__path__.append(sys.argv[1])
-load_family("components.clusters", [sys.argv[1]])
+clusters.__path__.append(sys.argv[1])
+load_family("tensorplane.components.clusters", [sys.argv[1]])
 
-from cli import stack_config
-from core.errors import UserError
+from tensorplane.cli import stack_config
+from tensorplane.core.errors import UserError
 
 def said(file: str) -> list[str]:
     try:

@@ -10,7 +10,7 @@ from typing import Any, is_typeddict
 
 import pytest
 
-from components.base import outputs
+from tensorplane.components.base import outputs
 from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -32,7 +32,8 @@ def wrong_registrations(root: Path) -> list[str]:
     return sorted(
         f"{module}: {problem}"
         for module, path in imports.modules(root).items()
-        if imports.part_of(module) in {"cli", "components", "workloads", "stack"} and module != outputs.__name__
+        if imports.part_of(module) in {"cli", "components", "workloads", "stack"}
+        and module != "components.base.outputs"
         for problem in _problems(sources.tree(path))
     )
 

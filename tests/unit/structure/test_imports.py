@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.unit.structure import imports
+from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -27,9 +28,9 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "policies": set(),
     "runtime": set(),
     "stack": {"components", "stack_file", "workloads"},
-    "stack_file": set(),
+    "stack_file": {"core"},
     "toolchain": {"core"},
-    "workloads": {"agents", "components", "stack_file"},
+    "workloads": {"agents", "components", "core", "stack_file"},
 }
 """The other parts that each top-level part may import."""
 
@@ -45,6 +46,18 @@ def test_no_modules_import_each_other_in_a_circle(project: imports.Graph) -> Non
 
 def test_imports_between_parts_go_one_way(project: imports.Graph) -> None:
     assert imports.against(project, MAY_IMPORT) == []
+
+
+def test_parts_are_imported_from_tensorplane_alone() -> None:
+    """By the name of its folder, a module would be imported a second time."""
+    parts = set(MAY_IMPORT) - {"__main__", "policies", "runtime"}
+    found = []
+    for path in sources.python_files(PROJECT):
+        for node in sources.nodes(path):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found += [f"{path.relative_to(PROJECT)}: {name}" for name in names if imports.part_of(name) in parts]
+    assert found == []
 
 
 def test_every_part_has_a_rule(project: imports.Graph) -> None:
@@ -72,24 +85,28 @@ def _project(folder: Path, files: Mapping[str, str]) -> imports.Graph:
     "text",
     [
         "import components.b\n",
-        "from components import b\n",
-        "from components.b import Thing\n",
+        "from tensorplane.components import b\n",
+        "from tensorplane.components.b import Thing\n",
         "from . import b\n",
         "from .b import Thing\n",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from components.b import Thing\n",
-        "def late():\n    from components.b import Thing\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tensorplane.components.b import Thing\n",
+        "def late():\n    from tensorplane.components.b import Thing\n",
     ],
 )
 def test_a_planted_circle_is_found(tmp_path: Path, text: str) -> None:
-    planted = {"components/__init__.py": "", "components/a.py": text, "components/b.py": "from components import a\n"}
+    planted = {
+        "components/__init__.py": "",
+        "components/a.py": text,
+        "components/b.py": "from tensorplane.components import a\n",
+    }
     assert imports.circles(_project(tmp_path, planted)) == [["components.a", "components.b"]]
 
 
 def test_a_planted_circle_through_a_package_and_an_environment_of_its_own_is_found(tmp_path: Path) -> None:
     planted = {
-        "components/__init__.py": "from components.inner.deep import Thing\n",
+        "components/__init__.py": "from tensorplane.components.inner.deep import Thing\n",
         "components/inner/__init__.py": "",
-        "components/inner/deep.py": "from components import Other\n",
+        "components/inner/deep.py": "from tensorplane.components import Other\n",
         "policies/usage.py": "from rules import one\n",
         "policies/rules/one.py": "import usage\n",
     }
@@ -102,10 +119,10 @@ def test_a_planted_circle_through_a_package_and_an_environment_of_its_own_is_fou
 @pytest.mark.parametrize(
     ("file", "text", "found"),
     [
-        ("components/a.py", "from workloads import b\n", "components.a imports workloads.b"),
+        ("components/a.py", "from tensorplane.workloads import b\n", "components.a imports workloads.b"),
         ("policies/rules/a.py", "import workloads.b\n", "policies.rules.a imports workloads.b"),
         ("embedded/a.py", "def late():\n    import workloads.b\n", "embedded.a imports workloads.b"),
-        ("newcomer/a.py", "from workloads.b import Thing\n", "newcomer.a imports workloads.b"),
+        ("newcomer/a.py", "from tensorplane.workloads.b import Thing\n", "newcomer.a imports workloads.b"),
     ],
 )
 def test_a_planted_import_against_the_direction_is_found(tmp_path: Path, file: str, text: str, found: str) -> None:

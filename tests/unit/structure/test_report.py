@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests import report
 
 _FILES = [path.relative_to(PROJECT).as_posix() for path in sorted((PROJECT / "tests").rglob("test_*.py"))]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.paths import PROJECT
+from tensorplane.core.paths import PROJECT
 from tests import groups, nightly
 from tests.support import counts, shards
 from tests.support.counts import Shard

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from components.volumes import teams
-from components.volumes.settings import VolumeArgs
-from stack import ResolvedStack, team_settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.volumes import teams
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.stack import ResolvedStack, team_settings
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
 

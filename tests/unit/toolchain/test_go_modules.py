@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from toolchain import go_module
-from toolchain.golang import MODULES
+from tensorplane.toolchain import go_module
+from tensorplane.toolchain.golang import MODULES
 
 SETS = (
     go_module.kubernetes(),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from components import versions
-from core.paths import PROJECT
-from toolchain import kafka
+from tensorplane.components import versions
+from tensorplane.core.paths import PROJECT
+from tensorplane.toolchain import kafka
 
 
 def _sums(**files: str) -> str:
@@ -43,6 +43,6 @@ def test_both_have_strimzis_version() -> None:
 
 
 def test_tests_read_with_the_client_that_containers_have() -> None:
-    files = (PROJECT / "runtime" / "requirements-streams.txt", PROJECT / "tests" / "requirements.txt")
+    files = (PROJECT / "images" / "requirements" / "streams.txt", PROJECT / "tests" / "requirements.txt")
     pins = [re.findall(r"^confluent-kafka==\S+", path.read_text(), re.MULTILINE) for path in files]
     assert pins[0] == pins[1] != []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolchain import pip_settings
+from tensorplane.toolchain import pip_settings
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tests.support import rendering
 from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree

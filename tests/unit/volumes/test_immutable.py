@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.volumes.immutable import find_problems
+from tensorplane.components.volumes.immutable import find_problems
 
 NOON = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "noon"}
 COPY = {"kind": "PersistentVolumeClaim", "name": "models"}

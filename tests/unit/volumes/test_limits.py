@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from components.volumes.backends.s3 import S3
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.volumes.backends.s3 import S3
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered

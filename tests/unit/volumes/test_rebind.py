@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from components.volumes import rebind
-from components.volumes.settings import VolumeArgs
-from core.errors import ApiError
-from core.kube import Kube
+from tensorplane.components.volumes import rebind
+from tensorplane.components.volumes.settings import VolumeArgs
+from tensorplane.core.errors import ApiError
+from tensorplane.core.kube import Kube
 
 CLAIM: dict[str, Any] = {
     "metadata": {"namespace": "ml", "name": "models"},

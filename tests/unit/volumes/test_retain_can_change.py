@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import stack
+from tensorplane import stack
 from tests.support.rendering import Rendered, run
 
 CEPH = {"kind": "cephfs"}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base import cron
-from components.base.settings import Settings
-from components.volumes.backend import Backend
-from components.volumes.checks import rows
+from tensorplane import stack
+from tensorplane.components.base import cron
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.checks import rows
 from tests.support.volume_problems import EXISTING, FILES, HOURLY, lines
 
 

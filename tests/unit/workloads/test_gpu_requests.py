@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tensorplane.workloads import gpu_requests
 from tests.support.workload_stacks import JOB, Project
-from workloads import gpu_requests
 
 PLATFORM: dict[str, Any] = {
     "cluster": {"kind": "existing", "context": "ml"},

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Note, Problem
-from workloads.family import Declared, WorkloadArgs
-from workloads.model_server.canary.controller_objects import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
-from workloads.model_server.canary.settings import CanaryArgs
-from workloads.model_server.settings import ServedModel, ServerSettings
-from workloads.pods import checks as pods_checks
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.model_server.canary.controller_objects import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
+from tensorplane.workloads.model_server.canary.settings import CanaryArgs
+from tensorplane.workloads.model_server.settings import ServedModel, ServerSettings
+from tensorplane.workloads.pods import checks as pods_checks
 
 
 def find_problems(settings: ServerSettings, server: str, at: Key, declared: Declared) -> Iterator[Problem]:

@@ -5,18 +5,18 @@ from typing import Any
 
 import pulumi
 
-from components.agent.agent import Volume
-from components.base.labels import NAME
-from workloads.family import Platform
-from workloads.model_server.canary import controller
-from workloads.model_server.canary.controller_objects import NAME_SUFFIX
-from workloads.model_server.canary.manifest import Rollout
-from workloads.model_server.exposure.manifest import routes
-from workloads.model_server.manifest import REST_PORT
-from workloads.model_server.settings import ServerSettings
-from workloads.pods import references
-from workloads.pods.mounts import Mountable
-from workloads.pods.owner import Owner
+from tensorplane.components.agent.agent import Volume
+from tensorplane.components.base.labels import NAME
+from tensorplane.workloads.family import Platform
+from tensorplane.workloads.model_server.canary import controller
+from tensorplane.workloads.model_server.canary.controller_objects import NAME_SUFFIX
+from tensorplane.workloads.model_server.canary.manifest import Rollout
+from tensorplane.workloads.model_server.exposure.manifest import routes
+from tensorplane.workloads.model_server.manifest import REST_PORT
+from tensorplane.workloads.model_server.settings import ServerSettings
+from tensorplane.workloads.pods import references
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.owner import Owner
 
 
 def declare(

@@ -8,11 +8,11 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_labels
-from components.base.labels import NAME, labels
-from components.base.names import digest
-from workloads.model_server.canary.controller_objects import FILE, NAME_SUFFIX
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_labels
+from tensorplane.components.base.labels import NAME, labels
+from tensorplane.components.base.names import digest
+from tensorplane.workloads.model_server.canary.controller_objects import FILE, NAME_SUFFIX
 
 _DESCRIPTION = "/etc/tensorplane/rollout"
 _TMP_MIB = 16

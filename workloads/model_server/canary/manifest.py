@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.base.labels import ADMITTED, CANARY, STABLE, TRACK
-from components.base.names import digest_of
-from workloads.model_server import manifest as model_server_manifest
-from workloads.model_server.canary.settings import CanaryArgs
-from workloads.model_server.exposure import manifest as exposure_manifest
-from workloads.model_server.settings import ServedModel, ServerSettings, VersionPolicy
+from tensorplane.components.base.labels import ADMITTED, CANARY, STABLE, TRACK
+from tensorplane.components.base.names import digest_of
+from tensorplane.workloads.model_server import manifest as model_server_manifest
+from tensorplane.workloads.model_server.canary.settings import CanaryArgs
+from tensorplane.workloads.model_server.exposure import manifest as exposure_manifest
+from tensorplane.workloads.model_server.settings import ServedModel, ServerSettings, VersionPolicy
 
 _PLACEHOLDER = 2**63 - 1
 """A version that no folder has, in whose place the controller puts others."""

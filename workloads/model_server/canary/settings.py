@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from components.base.model import Model, refuse_all_but
-from workloads.pods.mounts import Location
+from tensorplane.components.base.model import Model, refuse_all_but
+from tensorplane.workloads.pods.mounts import Location
 
 _REQUESTS = 100
 

@@ -3,12 +3,12 @@
 import ipaddress
 from collections.abc import Iterator, Mapping
 
-from components.base.cidr import network_of
-from components.base.problems import Key, Note, Problem, did_you_mean
-from components.clusters.allowed_cidrs import too_many
-from workloads.family import Declared, WorkloadArgs
-from workloads.model_server.exposure.settings import GatewayArgs, LoadBalancerArgs
-from workloads.model_server.settings import ServerSettings
+from tensorplane.components.base.cidr import network_of
+from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean
+from tensorplane.components.clusters.allowed_cidrs import too_many
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.model_server.exposure.settings import GatewayArgs, LoadBalancerArgs
+from tensorplane.workloads.model_server.settings import ServerSettings
 
 
 def find_problems(settings: ServerSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:

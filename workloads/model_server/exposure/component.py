@@ -6,16 +6,16 @@ from typing import Any, cast
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import BACKENDS, WAIT_FOR
-from components.base.outputs import Outside
-from components.clusters.settings import ClusterArgs
-from workloads.model_server.canary.controller_objects import CANARY_SUFFIX, STABLE_SUFFIX
-from workloads.model_server.canary.manifest import LABELS, STABLE_LABELS
-from workloads.model_server.exposure import manifest as manifests
-from workloads.model_server.exposure.settings import ExposureArgs, GatewayArgs, LoadBalancerArgs
-from workloads.model_server.manifest import GRPC_PORT, REST_PORT
-from workloads.pods.objects import Manifest
-from workloads.pods.owner import Owner
+from tensorplane.components.base.labels import BACKENDS, WAIT_FOR
+from tensorplane.components.base.outputs import Outside
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.workloads.model_server.canary.controller_objects import CANARY_SUFFIX, STABLE_SUFFIX
+from tensorplane.workloads.model_server.canary.manifest import LABELS, STABLE_LABELS
+from tensorplane.workloads.model_server.exposure import manifest as manifests
+from tensorplane.workloads.model_server.exposure.settings import ExposureArgs, GatewayArgs, LoadBalancerArgs
+from tensorplane.workloads.model_server.manifest import GRPC_PORT, REST_PORT
+from tensorplane.workloads.pods.objects import Manifest
+from tensorplane.workloads.pods.owner import Owner
 
 
 def service(

@@ -3,10 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.base.labels import BACKENDS, NAME, NAMESPACE_NAME, PATCH_FORCE, ROLLOUT_MANAGER
-from workloads.model_server.exposure.settings import ClientArgs, GatewayArgs, JwtArgs, LoadBalancerArgs, NewGatewayArgs
-from workloads.model_server.manifest import GRPC_PORT, REST_PORT
-from workloads.pods.objects import Identity, Manifest
+from tensorplane.components.base.labels import BACKENDS, NAME, NAMESPACE_NAME, PATCH_FORCE, ROLLOUT_MANAGER
+from tensorplane.workloads.model_server.exposure.settings import (
+    ClientArgs,
+    GatewayArgs,
+    JwtArgs,
+    LoadBalancerArgs,
+    NewGatewayArgs,
+)
+from tensorplane.workloads.model_server.manifest import GRPC_PORT, REST_PORT
+from tensorplane.workloads.pods.objects import Identity, Manifest
 
 ROUTES = "gateway.networking.k8s.io"
 """API group of the Gateway API."""

@@ -4,9 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from components.base.family import Variant
-from components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse_all_but
-from components.versions import GATEWAY_CLASS
+from tensorplane.components.base.family import Variant
+from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse_all_but
+from tensorplane.components.versions import GATEWAY_CLASS
 
 
 class ClientArgs(Model):

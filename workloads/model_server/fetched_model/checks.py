@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from components.base.problems import Key, Note, Problem
-from components.clusters.settings import ClusterArgs
-from workloads.family import WorkloadArgs
-from workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
-from workloads.model_server.settings import ServedModel, ServerSettings
+from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
+from tensorplane.workloads.model_server.settings import ServedModel, ServerSettings
 
 
 def find_problems(model: ServedModel, name: str, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from components import versions
-from components.base.names import digest_of
-from workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
-from workloads.model_server.settings import ServedModel
-from workloads.pods import pod
-from workloads.pods.files import Bundle, bundle
-from workloads.pods.objects import INTERNET, Destination
+from tensorplane.components import versions
+from tensorplane.components.base.names import digest_of
+from tensorplane.workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
+from tensorplane.workloads.model_server.settings import ServedModel
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.files import Bundle, bundle
+from tensorplane.workloads.pods.objects import INTERNET, Destination
 
 FETCHED = "/fetched"
 """The pods' folder with a folder for each fetched model."""
@@ -80,9 +81,9 @@ class Fetching:
         return [each for index, each in enumerate(found) if each not in found[:index]]
 
 
-def code(server: str, program: bytes) -> Bundle:
+def code(server: str) -> Bundle:
     """The program that the init containers of a server run."""
-    return bundle(f"{server}-fetching", {_PROGRAM: program})
+    return bundle(f"{server}-fetching", {_PROGRAM: Path(__file__).with_name(_PROGRAM).read_bytes()})
 
 
 def folder(name: str) -> str:

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
-from components.base.model import Line, Model, Name, ObjectName, refuse_all_but
-from components.base.value_types import BUCKET_RULE, is_bucket_name
-from workloads.pods.objects import Egress
+from tensorplane.components.base.model import Line, Model, Name, ObjectName, refuse_all_but
+from tensorplane.components.base.value_types import BUCKET_RULE, is_bucket_name
+from tensorplane.workloads.pods.objects import Egress
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 _OF_BUCKETS, _OF_SERVERS = ("gs", "s3"), ("https", "http")

@@ -7,9 +7,18 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_annotations, pod_labels
-from components.base.labels import HOSTNAME
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import (
+    TO_API_SERVER,
+    Agent,
+    Mount,
+    Resources,
+    Rights,
+    Volume,
+    pod_annotations,
+    pod_labels,
+)
+from tensorplane.components.base.labels import HOSTNAME
 
 NAME_SUFFIX = "-steps"
 """What the names of the agent's objects end with, after the pipeline's name."""

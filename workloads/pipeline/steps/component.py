@@ -5,11 +5,11 @@ from typing import Any
 
 import pulumi
 
-from components.agent.agent import Volume
-from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.steps import agent
-from workloads.pods import pod
-from workloads.pods.owner import Owner
+from tensorplane.components.agent.agent import Volume
+from tensorplane.workloads.pipeline.manifest import PipelineContext
+from tensorplane.workloads.pipeline.steps import agent
+from tensorplane.workloads.pods import pod
+from tensorplane.workloads.pods.owner import Owner
 
 
 def declare(owner: Owner, context: PipelineContext, *, depends_on: Sequence[pulumi.Resource]) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_labels
-from components.base.labels import labels
-from components.base.names import digest
+from tensorplane.components.agent import lease as agent_lease
+from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_labels
+from tensorplane.components.base.labels import labels
+from tensorplane.components.base.names import digest
 
 NAME_SUFFIX = "-triggers"
 """What the names of the agent's objects end with, after the pipeline's name."""

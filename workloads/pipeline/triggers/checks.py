@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from components.base.problems import Key, Problem, did_you_mean
-from workloads.family import Declared, WorkloadArgs
-from workloads.pipeline.settings import PipelineSettings, source_name
-from workloads.pipeline.triggers.agent import NAME_SUFFIX
-from workloads.pipeline.triggers.settings import TriggerArgs
-from workloads.pods import checks as pods_checks
-from workloads.recorder.settings import RecorderSettings
+from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.workloads.family import Declared, WorkloadArgs
+from tensorplane.workloads.pipeline.settings import PipelineSettings, source_name
+from tensorplane.workloads.pipeline.triggers.agent import NAME_SUFFIX
+from tensorplane.workloads.pipeline.triggers.settings import TriggerArgs
+from tensorplane.workloads.pods import checks as pods_checks
+from tensorplane.workloads.recorder.settings import RecorderSettings
 
 
 def find_problems(settings: PipelineSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:

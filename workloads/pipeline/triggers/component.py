@@ -5,11 +5,11 @@ from typing import Any
 
 import pulumi
 
-from components.agent.agent import Volume
-from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.triggers import agent
-from workloads.pods.owner import Owner
+from tensorplane.components.agent.agent import Volume
+from tensorplane.workloads.pipeline.manifest import PipelineContext
+from tensorplane.workloads.pipeline.settings import PipelineSettings
+from tensorplane.workloads.pipeline.triggers import agent
+from tensorplane.workloads.pods.owner import Owner
 
 
 def declare(

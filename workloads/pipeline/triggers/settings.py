@@ -4,8 +4,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from components.base import cron
-from components.base.model import Model, NonEmptyStr, refuse_all_but
+from tensorplane.components.base import cron
+from tensorplane.components.base.model import Model, NonEmptyStr, refuse_all_but
 
 _MIB = 2**20
 

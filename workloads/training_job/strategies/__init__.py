@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from components.base.family import Variant, load_family
-from components.base.location import Key
-from components.base.model import Resources
-from workloads.training_job.auxiliary import DataService, Evaluator
-from workloads.training_job.role import Role
+from tensorplane.components.base.family import Variant, load_family
+from tensorplane.components.base.location import Key
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job.auxiliary import DataService, Evaluator
+from tensorplane.workloads.training_job.role import Role
 
 
 class Strategy(Variant, family=True):

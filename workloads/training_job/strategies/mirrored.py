@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from components.base.location import Key
-from components.base.model import Resources
-from workloads.training_job.role import Role
-from workloads.training_job.strategies import Strategy
+from tensorplane.components.base.location import Key
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job.role import Role
+from tensorplane.workloads.training_job.strategies import Strategy
 
 
 class Mirrored(Strategy):

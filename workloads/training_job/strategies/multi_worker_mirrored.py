@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from components.base.model import Resources
-from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
-from workloads.training_job.strategies import Strategy
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
+from tensorplane.workloads.training_job.strategies import Strategy
 
 
 class MultiWorkerMirrored(Strategy):

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from components.base.location import Key
-from components.base.model import Resources
-from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role
-from workloads.training_job.strategies import Strategy
+from tensorplane.components.base.location import Key
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role
+from tensorplane.workloads.training_job.strategies import Strategy
 
 
 class ParameterServer(Strategy):

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from components.base.model import Resources
-from workloads.training_job.role import Role
-from workloads.training_job.strategies import Strategy
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job.role import Role
+from tensorplane.workloads.training_job.strategies import Strategy
 
 
 class Single(Strategy):

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from components import catalog
-from components.base.location import Key
-from components.base.model import Resources, refuse_all_but
-from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
-from workloads.training_job.strategies import Strategy
+from tensorplane.components import catalog
+from tensorplane.components.base.location import Key
+from tensorplane.components.base.model import Resources, refuse_all_but
+from tensorplane.workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
+from tensorplane.workloads.training_job.strategies import Strategy
 
 _MOST_ON_ONE_MACHINE = {2: 8, 3: 4}
 """By the dimensions of the topology."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview.report import Report
-from cli.output.escaping import Markdown, line
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.output.escaping import Markdown, line
 
 
 def lines(report: Report) -> tuple[str, ...]:

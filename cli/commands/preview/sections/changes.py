@@ -8,14 +8,14 @@ from functools import partial
 from rich.table import Table
 from rich.text import Text
 
-from cli.commands.preview import property_path
-from cli.commands.preview.report import Property, Report
-from cli.commands.preview.rows import Row, common_apart, rarest_first, rows, together
-from cli.commands.preview.section import SEPARATOR, collapsed
-from cli.output import markdown as md
-from cli.output.escaping import Markdown, code
-from cli.output.tables import table
-from cli.output.texts import bold, first_names, folded
+from tensorplane.cli.commands.preview import property_path
+from tensorplane.cli.commands.preview.report import Property, Report
+from tensorplane.cli.commands.preview.rows import Row, common_apart, rarest_first, rows, together
+from tensorplane.cli.commands.preview.section import SEPARATOR, collapsed
+from tensorplane.cli.output import markdown as md
+from tensorplane.cli.output.escaping import Markdown, code
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.output.texts import bold, first_names, folded
 
 _HEADINGS = ("change", "resource", "properties")
 _MAX_NAMES = 3

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.commands.preview import cost_notes, spending
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import Outputs, Report
-from cli.commands.preview.section import list_lines, tabled
-from cli.output import aggregated
-from cli.output.escaping import line
-from cli.output.numbers import NOTHING, change, dollars
-from cli.output.tables import table
-from cli.output.texts import before_after, first_names
-from components.base.price import Usd
-from components.cost import pods
-from components.cost.difference import Compared, difference, total
-from components.cost.estimate import (
+from tensorplane.cli.commands.preview import cost_notes, spending
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import Outputs, Report
+from tensorplane.cli.commands.preview.section import list_lines, tabled
+from tensorplane.cli.output import aggregated
+from tensorplane.cli.output.escaping import line
+from tensorplane.cli.output.numbers import NOTHING, change, dollars
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.output.texts import before_after, first_names
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost import pods
+from tensorplane.components.cost.difference import Compared, difference, total
+from tensorplane.components.cost.estimate import (
     BORROWED,
     EXPECTED,
     HOUR,

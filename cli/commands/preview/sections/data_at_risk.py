@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview import dataset_folders, mounts
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import Report
-from cli.commands.preview.sections import effects
-from cli.output import aggregated
-from cli.output.texts import bold
+from tensorplane.cli.commands.preview import dataset_folders, mounts
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.sections import effects
+from tensorplane.cli.output import aggregated
+from tensorplane.cli.output.texts import bold
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

@@ -8,13 +8,13 @@ from functools import partial
 
 from rich.text import Text
 
-from cli.commands.preview import occupants
-from cli.commands.preview.report import Change, Report
-from cli.commands.preview.section import conditions, list_lines
-from components.clusters.effects import Effect, Effects
-from components.clusters.settings import ClusterArgs
-from driver import command_lines
-from driver.stack_settings import STACK
+from tensorplane.cli.commands.preview import occupants
+from tensorplane.cli.commands.preview.report import Change, Report
+from tensorplane.cli.commands.preview.section import conditions, list_lines
+from tensorplane.components.clusters.effects import Effect, Effects
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.driver import command_lines
+from tensorplane.driver.stack_settings import STACK
 
 _MADE_FIRST = "the new group is created first; then all nodes of the old one are deleted, and their pods stop"
 _DELETED_FIRST = "all of its nodes are deleted, and their pods stop; only then is the new group created"

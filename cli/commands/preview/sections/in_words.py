@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview import dataset_folders, flavors, images, limits, mounts, words
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import together
-from cli.output.texts import parts
+from tensorplane.cli.commands.preview import dataset_folders, flavors, images, limits, mounts, words
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import together
+from tensorplane.cli.output.texts import parts
 
 
 def lines(report: Report) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cli.commands.preview import gates, mounts, occupants
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import OURS, Change, Report
-from cli.commands.preview.sections import effects, summary
-from cli.output import aggregated
-from components.base import outputs
-from workloads.model_server.canary.controller_objects import NAME_SUFFIX
+from tensorplane.cli.commands.preview import gates, mounts, occupants
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import OURS, Change, Report
+from tensorplane.cli.commands.preview.sections import effects, summary
+from tensorplane.cli.output import aggregated
+from tensorplane.components.base import outputs
+from tensorplane.workloads.model_server.canary.controller_objects import NAME_SUFFIX
 
 
 def terminal(report: Report, _: int) -> Iterator[str]:

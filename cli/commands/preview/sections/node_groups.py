@@ -10,14 +10,14 @@ from typing import cast
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import collapsed, tabled
-from cli.output import markdown as md
-from cli.output.numbers import NOTHING, cost, span
-from cli.output.tables import table
-from cli.output.texts import before_after
-from components.base import outputs
-from components.base.labels import PLUGIN_CONFIG
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import collapsed, tabled
+from tensorplane.cli.output import markdown as md
+from tensorplane.cli.output.numbers import NOTHING, cost, span
+from tensorplane.cli.output.tables import table
+from tensorplane.cli.output.texts import before_after
+from tensorplane.components.base import outputs
+from tensorplane.components.base.labels import PLUGIN_CONFIG
 
 _HEADINGS = ("node group", "machine", "accelerator", "sharing", "nodes", "devices", "$/h")
 _MARKS = ("node group", "taints", "labels")

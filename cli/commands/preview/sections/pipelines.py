@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from rich.text import Text
 
-from cli.commands.preview import stages
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import list_lines
+from tensorplane.cli.commands.preview import stages
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import list_lines
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

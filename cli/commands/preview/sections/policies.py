@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import PolicyResult, Report
-from cli.output import aggregated
-from cli.output.escaping import line
-from cli.output.markdown import bullets, details, table
-from cli.output.texts import bold
-from driver.update import policy_pack
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import PolicyResult, Report
+from tensorplane.cli.output import aggregated
+from tensorplane.cli.output.escaping import line
+from tensorplane.cli.output.markdown import bullets, details, table
+from tensorplane.cli.output.texts import bold
+from tensorplane.driver.update import policy_pack
 
 _RULES = "rules"
 """The folder of the pack's rules."""

@@ -8,15 +8,15 @@ from typing import cast
 
 from rich.console import RenderableType
 
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import list_lines, tabled
-from cli.commands.preview.sections import queues
-from cli.commands.tiers import rows
-from cli.commands.tiers.rows import Share
-from cli.output import aggregated
-from cli.output.tables import table
-from components.base import outputs
-from components.base.plural import number_of
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import list_lines, tabled
+from tensorplane.cli.commands.preview.sections import queues
+from tensorplane.cli.commands.tiers import rows
+from tensorplane.cli.commands.tiers.rows import Share
+from tensorplane.cli.output import aggregated
+from tensorplane.cli.output.tables import table
+from tensorplane.components.base import outputs
+from tensorplane.components.base.plural import number_of
 
 _HEADINGS = ("job", "borrowable", "preempted for", "saves first", "loses at most")
 _PREEMPTED = (

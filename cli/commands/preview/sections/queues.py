@@ -7,11 +7,11 @@ from typing import cast
 
 from rich.console import RenderableType
 
-from cli.commands.preview.report import Outputs, Report
-from cli.commands.tiers import drawing, tables
-from cli.commands.tiers.rows import flavors, tiers
-from cli.output.markdown import details, fenced, full_table, table
-from components.base import outputs
+from tensorplane.cli.commands.preview.report import Outputs, Report
+from tensorplane.cli.commands.tiers import drawing, tables
+from tensorplane.cli.commands.tiers.rows import flavors, tiers
+from tensorplane.cli.output.markdown import details, fenced, full_table, table
+from tensorplane.components.base import outputs
 
 _UNIT = "one block is 1 GPU or core"
 _MOST_OPEN_QUEUES = 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from cli.commands.preview import property_path
-from cli.commands.preview.head import Block
-from cli.commands.preview.report import OPERATIONS, Property, Report
-from cli.commands.preview.rows import (
+from tensorplane.cli.commands.preview import property_path
+from tensorplane.cli.commands.preview.head import Block
+from tensorplane.cli.commands.preview.report import OPERATIONS, Property, Report
+from tensorplane.cli.commands.preview.rows import (
     LEAST_GROUPED,
     Ranks,
     Row,
@@ -20,9 +20,9 @@ from cli.commands.preview.rows import (
     size,
     together,
 )
-from cli.output.aggregated import names
-from cli.output.texts import bold, first_names
-from components.base.plural import plural
+from tensorplane.cli.output.aggregated import names
+from tensorplane.cli.output.texts import bold, first_names
+from tensorplane.components.base.plural import plural
 
 _MAX_PROPERTIES = 3
 _PATH_LIMIT = 60

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import conditions, list_lines
-from cli.output import aggregated
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import conditions, list_lines
+from tensorplane.cli.output import aggregated
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

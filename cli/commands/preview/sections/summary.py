@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from cli.commands.preview.kinds import KIND_NAMES
-from cli.commands.preview.property_path import truncate_start
-from cli.commands.preview.report import OPERATIONS, OURS, Change, Report
-from cli.commands.preview.sections import policies
-from cli.output.escaping import line
-from cli.output.texts import bold, first_names
-from components.base.plural import plural
+from tensorplane.cli.commands.preview.kinds import KIND_NAMES
+from tensorplane.cli.commands.preview.property_path import truncate_start
+from tensorplane.cli.commands.preview.report import OPERATIONS, OURS, Change, Report
+from tensorplane.cli.commands.preview.sections import policies
+from tensorplane.cli.output.escaping import line
+from tensorplane.cli.output.texts import bold, first_names
+from tensorplane.components.base.plural import plural
 
 _MAX_NAMES = 3
 """Resources that the sentence names of each operation, instead of counting them by kind."""

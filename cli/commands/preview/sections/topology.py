@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.report import Report
 
 
 def terminal(report: Report, _: int) -> Iterator[str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview.report import Report
-from cli.output.escaping import Markdown, code
-from cli.output.markdown import table
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.output.escaping import Markdown, code
+from tensorplane.cli.output.markdown import table
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview.report import Report
-from cli.commands.preview.section import list_lines
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.section import list_lines
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

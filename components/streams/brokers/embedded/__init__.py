@@ -5,13 +5,13 @@ from typing import ClassVar, Literal
 
 import pulumi
 
-from components.base.problems import Key, Problem
-from components.streams import traffic
-from components.streams.access import Access
-from components.streams.base_settings import StreamSettings
-from components.streams.broker import Request, StreamBroker
-from components.streams.brokers.embedded import deployment, topics
-from components.streams.brokers.embedded.deployment import NAME_LIMIT, PORT
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.streams import traffic
+from tensorplane.components.streams.access import Access
+from tensorplane.components.streams.base_settings import StreamSettings
+from tensorplane.components.streams.broker import Request, StreamBroker
+from tensorplane.components.streams.brokers.embedded import deployment, topics
+from tensorplane.components.streams.brokers.embedded.deployment import NAME_LIMIT, PORT
 
 
 class EmbeddedBroker(StreamBroker):

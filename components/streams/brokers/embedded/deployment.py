@@ -5,11 +5,11 @@ import base64
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base import labels, pod_security
-from components.base.labels import SKIP_AWAIT
-from components.base.names import digest
-from components.streams.broker import Request
+from tensorplane.components import versions
+from tensorplane.components.base import labels, pod_security
+from tensorplane.components.base.labels import SKIP_AWAIT
+from tensorplane.components.base.names import digest
+from tensorplane.components.streams.broker import Request
 
 PORT = 9092
 # The Service has an endpoint once the broker is ready, and the broker depends on the Service.

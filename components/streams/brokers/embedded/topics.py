@@ -5,11 +5,11 @@ import json
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent.agent import Agent, Resources
-from components.base.names import digest
-from components.streams.access import client_label
-from components.streams.broker import Request
-from components.streams.brokers.embedded.deployment import address
+from tensorplane.components.agent.agent import Agent, Resources
+from tensorplane.components.base.names import digest
+from tensorplane.components.streams.access import client_label
+from tensorplane.components.streams.broker import Request
+from tensorplane.components.streams.brokers.embedded.deployment import address
 
 _DEADLINE_SECONDS = 300
 

@@ -6,17 +6,17 @@ from typing import Any, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
-from components.base.labels import labels
-from components.base.model import Name
-from components.base.problems import Key, Problem
-from components.streams import traffic
-from components.streams.access import Access
-from components.streams.base_settings import MIRROR, MirrorArgs, StreamSettings
-from components.streams.broker import Request, StreamBroker
-from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
-from components.streams.brokers.strimzi.spec import TLS_PORT, BrokersArgs, kafka_spec, node_pool_spec
-from components.streams.clients import mirror_spec, reader_spec, writer_spec
+from tensorplane.components import versions
+from tensorplane.components.base.labels import labels
+from tensorplane.components.base.model import Name
+from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.streams import traffic
+from tensorplane.components.streams.access import Access
+from tensorplane.components.streams.base_settings import MIRROR, MirrorArgs, StreamSettings
+from tensorplane.components.streams.broker import Request, StreamBroker
+from tensorplane.components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
+from tensorplane.components.streams.brokers.strimzi.spec import TLS_PORT, BrokersArgs, kafka_spec, node_pool_spec
+from tensorplane.components.streams.clients import mirror_spec, reader_spec, writer_spec
 
 _CLUSTER = "strimzi.io/cluster"
 _USER_LIMIT = 64  # limit of a certificate's common name (RFC 5280, ub-common-name)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components import versions
-from components.base import value_types
-from components.streams.base_settings import MirrorArgs
-from components.streams.brokers.strimzi.spec import CONTAINER, POD
+from tensorplane.components import versions
+from tensorplane.components.base import value_types
+from tensorplane.components.streams.base_settings import MirrorArgs
+from tensorplane.components.streams.brokers.strimzi.spec import CONTAINER, POD
 
 # The same topic names on both sides, for failover.
 _SAME_NAMES = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from components import versions
-from components.base import quantities
-from components.base.model import Model, ObjectName, refuse_all_but
+from tensorplane.components import versions
+from tensorplane.components.base import quantities
+from tensorplane.components.base.model import Model, ObjectName, refuse_all_but
 
 _METADATA_VERSION = "4.3-IV0"
 TLS_PORT = 9093

@@ -6,15 +6,15 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import zones
-from components.volumes.backend import Request
-from components.volumes.backends.azure_disk.settings import IOPS_WITHOUT_A_FEE, V2, AzureDiskSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_id
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.azure_disk.settings import IOPS_WITHOUT_A_FEE, V2, AzureDiskSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_id
 
 # learn.microsoft.com/azure/virtual-machines/disks-types
 _LARGEST_V1 = 32767
@@ -62,11 +62,11 @@ class AzureDisk(AzureDiskSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Azure is only needed on its own clusters.
-        from components.volumes.backends.azure_disk import disks
+        from tensorplane.components.volumes.backends.azure_disk import disks
 
         return disks.group(cluster, volumes)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.azure_disk import disks
+        from tensorplane.components.volumes.backends.azure_disk import disks
 
         return disks.claim(self, request, opts)

@@ -5,14 +5,19 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.clusters.aks import access
-from components.clusters.aks.native import Native, short_name
-from components.clusters.component import Cluster
-from components.volumes import storage_class_per_volume
-from components.volumes.backend import Request
-from components.volumes.backends.azure_disk.settings import DRIVER, IOPS_WITHOUT_A_FEE, V2, AzureDiskSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_data_group
+from tensorplane.components.clusters.aks import access
+from tensorplane.components.clusters.aks.native import Native, short_name
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.volumes import storage_class_per_volume
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.azure_disk.settings import (
+    DRIVER,
+    IOPS_WITHOUT_A_FEE,
+    V2,
+    AzureDiskSettings,
+)
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_data_group
 
 _MIB_WITHOUT_A_FEE = 125
 _KIND = "azureDisk"

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.model import NonEmptyStr
-from components.clusters.settings import ClusterArgs
-from components.volumes.backend import Backend
-from components.volumes.capabilities import CSI, Capabilities
+from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import CSI, Capabilities
 
 DRIVER = "disk.csi.azure.com"
 V2 = "PremiumV2_LRS"

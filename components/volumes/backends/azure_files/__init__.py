@@ -6,14 +6,14 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes.backend import Request
-from components.volumes.backends.azure_files.settings import AzureFilesSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_id
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.azure_files.settings import AzureFilesSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_id
 
 _V2 = "PremiumV2_"
 # learn.microsoft.com/azure/storage/files/understanding-billing
@@ -52,11 +52,11 @@ class AzureFiles(AzureFilesSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Azure is only needed on its own clusters.
-        from components.volumes.backends.azure_files import file_share
+        from tensorplane.components.volumes.backends.azure_files import file_share
 
         return file_share.shared(cluster.native, volumes)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.azure_files import file_share
+        from tensorplane.components.volumes.backends.azure_files import file_share
 
         return file_share.claim(self, request, opts)

@@ -6,14 +6,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_azure_native import network, privatedns, storage
 
-from components.clusters.aks import access
-from components.clusters.aks.context import tags
-from components.clusters.aks.native import Native, alphanumeric
-from components.volumes import storage_class_per_volume
-from components.volumes.backend import Request
-from components.volumes.backends.azure_files.settings import DRIVER, AzureFilesSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_data_group
+from tensorplane.components.clusters.aks import access
+from tensorplane.components.clusters.aks.context import tags
+from tensorplane.components.clusters.aks.native import Native, alphanumeric
+from tensorplane.components.volumes import storage_class_per_volume
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.azure_files.settings import DRIVER, AzureFilesSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_data_group
 
 _KIND = "azureFiles"
 _ZONE = "privatelink.file.core.windows.net"

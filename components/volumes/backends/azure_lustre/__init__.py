@@ -8,17 +8,17 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.base.quantities import GIB_PER_TIB
-from components.clusters.aks.addresses import lustre_subnet
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import zones
-from components.volumes.backend import Request
-from components.volumes.backends.azure_lustre.settings import AzureLustreSettings, Blob
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_id
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.quantities import GIB_PER_TIB
+from tensorplane.components.clusters.aks.addresses import lustre_subnet
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.azure_lustre.settings import AzureLustreSettings, Blob
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_id
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,12 @@ class AzureLustre(AzureLustreSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Azure is only needed on its own clusters.
-        from components.volumes.backends.azure_lustre import lustre
+        from tensorplane.components.volumes.backends.azure_lustre import lustre
 
         return lustre.shared(cluster, volumes)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.azure_lustre import lustre
+        from tensorplane.components.volumes.backends.azure_lustre import lustre
 
         return lustre.claim(self, request, opts)
 

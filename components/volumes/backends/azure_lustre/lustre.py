@@ -6,19 +6,19 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_azure_native import storagecache
 
-from components import versions
-from components.base.quantities import GIB_PER_TIB
-from components.clusters.aks import network
-from components.clusters.aks.addresses import DEFAULT_CIDR, lustre_subnet
-from components.clusters.aks.context import tags
-from components.clusters.aks.native import Native, short_name
-from components.clusters.component import Cluster
-from components.controllers.component import Controller
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.azure_lustre.settings import AzureLustreSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_data_group
+from tensorplane.components import versions
+from tensorplane.components.base.quantities import GIB_PER_TIB
+from tensorplane.components.clusters.aks import network
+from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, lustre_subnet
+from tensorplane.components.clusters.aks.context import tags
+from tensorplane.components.clusters.aks.native import Native, short_name
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.controllers.component import Controller
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.azure_lustre.settings import AzureLustreSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_data_group
 
 _KIND = "azureLustre"
 _DRIVER = "azurelustre.csi.azure.com"

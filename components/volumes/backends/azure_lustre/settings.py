@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Model, NonEmptyStr, refuse_all_but
-from components.volumes.backend import Backend
-from components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.base.model import Line, Model, NonEmptyStr, refuse_all_but
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
 
 def _check_prefix(value: str) -> str:

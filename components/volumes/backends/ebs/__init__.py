@@ -7,16 +7,16 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import storage_class_per_volume, zones
-from components.volumes.backend import Backend, Request
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.capabilities import CSI, Capabilities
-from components.volumes.clouds import aws
-from components.volumes.clouds.aws import KmsKey
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import storage_class_per_volume, zones
+from tensorplane.components.volumes.backend import Backend, Request
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.capabilities import CSI, Capabilities
+from tensorplane.components.volumes.clouds import aws
+from tensorplane.components.volumes.clouds.aws import KmsKey
 
 _DRIVER = "ebs.csi.aws.com"
 _IOPS_PER_GIB = 500
@@ -79,7 +79,7 @@ class Ebs(Backend):
         if not keys:
             return ()
         # Imported here, because the SDK of AWS is only needed on its own clusters.
-        from components.volumes.backends.ebs import disk_keys
+        from tensorplane.components.volumes.backends.ebs import disk_keys
 
         return [disk_keys.grant(cluster.native, keys)]
 

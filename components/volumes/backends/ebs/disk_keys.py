@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pulumi_aws as aws
 
-from components.clusters.eks import roles
-from components.clusters.eks.native import Native
+from tensorplane.components.clusters.eks import roles
+from tensorplane.components.clusters.eks.native import Native
 
 _DRIVER = "aws-ebs-csi-driver"
 

@@ -6,16 +6,16 @@ from typing import Any, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import zones
-from components.volumes.backend import Request
-from components.volumes.backends.efs.settings import EfsSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import aws
-from components.volumes.snapshots import aws_backup
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.efs.settings import EfsSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import aws
+from tensorplane.components.volumes.snapshots import aws_backup
 
 
 class Efs(EfsSettings):
@@ -49,11 +49,11 @@ class Efs(EfsSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of AWS is only needed on its own clusters.
-        from components.clusters.eks import addons
+        from tensorplane.components.clusters.eks import addons
 
         return [addons.of_volumes(cluster.native, "aws-efs-csi-driver").addon]
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.efs import file_system
+        from tensorplane.components.volumes.backends.efs import file_system
 
         return file_system.claim(self, request, opts)

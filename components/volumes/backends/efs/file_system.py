@@ -4,13 +4,13 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.base import pod_security
-from components.base.labels import ZONE
-from components.clusters.eks.native import Native
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.efs.settings import EfsSettings
-from components.volumes.snapshots import aws_backup_plan
+from tensorplane.components.base import pod_security
+from tensorplane.components.base.labels import ZONE
+from tensorplane.components.clusters.eks.native import Native
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.efs.settings import EfsSettings
+from tensorplane.components.volumes.snapshots import aws_backup_plan
 
 _NFS = 2049
 

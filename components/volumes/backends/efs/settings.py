@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from components.volumes.backend import Backend
-from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.clouds.aws import KmsKey
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.volumes.clouds.aws import KmsKey
 
 
 class EfsSettings(Backend):

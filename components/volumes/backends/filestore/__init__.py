@@ -6,14 +6,14 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import GKE_ZONE
-from components.base.problems import Problem
-from components.clusters.settings import ClusterArgs
-from components.volumes import storage_class_per_volume, zones
-from components.volumes.backend import Request
-from components.volumes.backends.filestore.settings import DRIVER, FilestoreSettings, Tier
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import copy_name, google
+from tensorplane.components.base.labels import GKE_ZONE
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.volumes import storage_class_per_volume, zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.filestore.settings import DRIVER, FilestoreSettings, Tier
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import copy_name, google
 
 # The driver's name of the tier, and its minimum and maximum in GiB (Filestore, "Service tiers").
 _TIERS: Mapping[Tier, tuple[str, int, int]] = {
@@ -92,7 +92,7 @@ class Filestore(FilestoreSettings):
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         if request.args.mirror and request.args.mirror.to.region:
             # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
-            from components.volumes.backends.filestore import file_server
+            from tensorplane.components.volumes.backends.filestore import file_server
 
             return file_server.claim(self, request, opts)
         cluster = request.cluster.args

@@ -8,12 +8,12 @@ import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
-from components import catalog
-from components.clusters.gke.native import Native, short_name
-from components.clusters.gke.settings import GkeSettings
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.filestore.settings import FilestoreSettings
+from tensorplane.components import catalog
+from tensorplane.components.clusters.gke.native import Native, short_name
+from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.filestore.settings import FilestoreSettings
 
 _SHARE = "volume"
 _ID_LIMIT = 63

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from components.base.model import NonEmptyStr
-from components.volumes.backend import Backend
-from components.volumes.capabilities import CSI, AccessMode, Capabilities
+from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
 
 DRIVER = "filestore.csi.storage.gke.io"
 Tier = Literal["basicHdd", "basicSsd", "zonal", "regional"]

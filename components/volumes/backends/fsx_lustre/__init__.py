@@ -7,16 +7,16 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import zones
-from components.volumes.backend import Request
-from components.volumes.backends.fsx_lustre.settings import SMALLEST, FsxLustreSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import aws
-from components.volumes.snapshots import aws_backup
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.fsx_lustre.settings import SMALLEST, FsxLustreSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import aws
+from tensorplane.components.volumes.snapshots import aws_backup
 
 _STEP = 2400
 _BACKUP = re.compile(r"backup-[0-9a-f]{8,}")
@@ -59,12 +59,12 @@ class FsxLustre(FsxLustreSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of AWS is only needed on its own clusters.
-        from components.clusters.eks import addons
+        from tensorplane.components.clusters.eks import addons
 
         return [addons.of_volumes(cluster.native, "aws-fsx-csi-driver").addon]
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.fsx_lustre import lustre
+        from tensorplane.components.volumes.backends.fsx_lustre import lustre
 
         return lustre.claim(self, request, opts)
 

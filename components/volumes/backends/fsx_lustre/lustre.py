@@ -4,12 +4,12 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.base.labels import ZONE
-from components.clusters.eks.native import Native
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.fsx_lustre.settings import FsxLustreSettings, Repository
-from components.volumes.snapshots import aws_backup_plan
+from tensorplane.components.base.labels import ZONE
+from tensorplane.components.clusters.eks.native import Native
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.fsx_lustre.settings import FsxLustreSettings, Repository
+from tensorplane.components.volumes.snapshots import aws_backup_plan
 
 _VERSION = "2.15"
 """Lustre's version, the newest of FSx. Amazon Linux 2023 has its client."""

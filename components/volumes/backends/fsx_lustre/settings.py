@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.model import Model, RelativePath
-from components.base.value_types import BucketName
-from components.volumes.backend import Backend
-from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.clouds.aws import KmsKey
+from tensorplane.components.base.model import Model, RelativePath
+from tensorplane.components.base.value_types import BucketName
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.volumes.clouds.aws import KmsKey
 
 SMALLEST = 1200
 

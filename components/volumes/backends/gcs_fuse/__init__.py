@@ -6,16 +6,16 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.cidr import inner_network
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import members
-from components.volumes.backend import Request
-from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import copy_name, google
+from tensorplane.components.base.cidr import inner_network
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import members
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import copy_name, google
 
 _HOUR = 3600
 
@@ -74,12 +74,12 @@ class GcsFuse(GcsFuseSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
-        from components.volumes.backends.gcs_fuse import bucket_network
+        from tensorplane.components.volumes.backends.gcs_fuse import bucket_network
 
         own = [backend for args in volumes.values() if isinstance(backend := args.backend, GcsFuse)]
         return bucket_network.open_way(cluster, namespace, [cidr for one in own for cidr in one.addresses or ()])
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.gcs_fuse import bucket
+        from tensorplane.components.volumes.backends.gcs_fuse import bucket
 
         return bucket.claim(self, request, opts)

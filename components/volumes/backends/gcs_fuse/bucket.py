@@ -6,12 +6,12 @@ import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
-from components.base import pod_security, quantities
-from components.clusters.gke import access
-from components.clusters.gke.native import Native, short_name
-from components.volumes import members, static
-from components.volumes.backend import Request
-from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
+from tensorplane.components.base import pod_security, quantities
+from tensorplane.components.clusters.gke import access
+from tensorplane.components.clusters.gke.native import Native, short_name
+from tensorplane.components.volumes import members, static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
 
 _UNDELETE_SECONDS = 7 * 24 * 3600
 _NAME_LIMIT = 50

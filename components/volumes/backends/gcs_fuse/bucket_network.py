@@ -7,12 +7,12 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_gcp import dns
 
-from components.base.labels import labels
-from components.clusters.component import Cluster
-from components.clusters.gke import access
-from components.clusters.gke.native import Native
-from components.namespace import Namespace
-from components.volumes.backends.gcs_fuse.settings import REACHES
+from tensorplane.components.base.labels import labels
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.gke import access
+from tensorplane.components.clusters.gke.native import Native
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.backends.gcs_fuse.settings import REACHES
 
 _HOST = "storage.googleapis.com."
 PRIVATE = "199.36.153.8/30"

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from components.base.model import NonEmptyStr, RelativePath, refuse_all_but
-from components.volumes.backend import Backend, PodMetadata
-from components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.base.model import NonEmptyStr, RelativePath, refuse_all_but
+from tensorplane.components.volumes.backend import Backend, PodMetadata
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
 REACHES = "tensorplane.dev/reaches"
 """Label of the pods that a NetworkPolicy allows to reach the service in its value."""

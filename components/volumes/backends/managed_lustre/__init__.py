@@ -6,15 +6,15 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import zones
-from components.volumes.backend import Request
-from components.volumes.backends.managed_lustre.settings import STEPS, ManagedLustreSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import google
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.managed_lustre.settings import STEPS, ManagedLustreSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import google
 
 
 class ManagedLustre(ManagedLustreSettings):
@@ -51,11 +51,11 @@ class ManagedLustre(ManagedLustreSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
-        from components.volumes.backends.managed_lustre import lustre
+        from tensorplane.components.volumes.backends.managed_lustre import lustre
 
         return lustre.connect(cluster)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.managed_lustre import lustre
+        from tensorplane.components.volumes.backends.managed_lustre import lustre
 
         return lustre.claim(self, request, opts)

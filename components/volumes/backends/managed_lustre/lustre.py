@@ -7,14 +7,14 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 from pulumi_gcp import compute, servicenetworking
 
-from components.base.labels import ZONE
-from components.base.names import digest
-from components.clusters.component import Cluster
-from components.clusters.gke import access
-from components.clusters.gke.native import Native, short_name
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.managed_lustre.settings import ManagedLustreSettings
+from tensorplane.components.base.labels import ZONE
+from tensorplane.components.base.names import digest
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.gke import access
+from tensorplane.components.clusters.gke.native import Native, short_name
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.managed_lustre.settings import ManagedLustreSettings
 
 _ID_LIMIT = 63
 _FILESYSTEM_LIMIT = 8

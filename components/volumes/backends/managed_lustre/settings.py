@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from components.base.model import NonEmptyStr
-from components.volumes.backend import Backend
-from components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
 MegabytesPerTib = Literal[125, 250, 500, 1000]
 STEPS: Mapping[MegabytesPerTib, int] = {1000: 9_000, 500: 18_000, 250: 36_000, 125: 72_000}

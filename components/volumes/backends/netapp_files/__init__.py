@@ -7,18 +7,18 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.cidr import inner_network
-from components.base.problems import Problem
-from components.base.quantities import GIB_PER_TIB
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes import zones
-from components.volumes.backend import Request
-from components.volumes.backends.netapp_files.settings import NetappFilesSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_id, copy_name
-from components.volumes.snapshots import netapp_policy
+from tensorplane.components.base.cidr import inner_network
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.quantities import GIB_PER_TIB
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes import zones
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_id, copy_name
+from tensorplane.components.volumes.snapshots import netapp_policy
 
 _EVERY = {600: "10m", 3600: "1h", 86400: "1d"}
 
@@ -102,12 +102,12 @@ class NetappFiles(NetappFilesSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Azure is only needed on its own clusters.
-        from components.volumes.backends.netapp_files import netapp_pool
+        from tensorplane.components.volumes.backends.netapp_files import netapp_pool
 
         return netapp_pool.shared(cluster.native, volumes)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.netapp_files import netapp_volume
+        from tensorplane.components.volumes.backends.netapp_files import netapp_volume
 
         return netapp_volume.claim(self, request, opts)
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pulumi
 from pulumi_azure_native import managedidentity, netapp, resources
 
-from components.clusters.aks import access
-from components.clusters.aks.context import tags
-from components.clusters.aks.native import Native, short_name
-from components.volumes.backend import Request
-from components.volumes.backends.netapp_files import netapp_pool
-from components.volumes.backends.netapp_files.settings import NetappFilesSettings
-from components.volumes.clouds import azure_data_group
+from tensorplane.components.clusters.aks import access
+from tensorplane.components.clusters.aks.context import tags
+from tensorplane.components.clusters.aks.native import Native, short_name
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.netapp_files import netapp_pool
+from tensorplane.components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from tensorplane.components.volumes.clouds import azure_data_group
 
 _NAME = 60
 _SCHEDULES = {600: "_10minutely", 3600: "hourly", 86400: "daily"}

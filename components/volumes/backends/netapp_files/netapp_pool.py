@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_azure_native import netapp
 
-from components.base.quantities import GIB_PER_TIB, TIB
-from components.clusters.aks import network
-from components.clusters.aks.addresses import DEFAULT_CIDR, netapp_subnet
-from components.clusters.aks.context import tags
-from components.clusters.aks.native import Native
-from components.volumes.backends.netapp_files.settings import NetappFilesSettings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import azure_data_group
+from tensorplane.components.base.quantities import GIB_PER_TIB, TIB
+from tensorplane.components.clusters.aks import network
+from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, netapp_subnet
+from tensorplane.components.clusters.aks.context import tags
+from tensorplane.components.clusters.aks.native import Native
+from tensorplane.components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import azure_data_group
 
 _KIND = "netappFiles"
 _NAME = "netapp"

@@ -8,16 +8,16 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_azure_native import netapp
 
-from components.base.quantities import GIB
-from components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
-from components.clusters.aks.context import tags
-from components.clusters.aks.native import Native, short_name
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.netapp_files import netapp_mirror, netapp_pool
-from components.volumes.backends.netapp_files.settings import NetappFilesSettings
-from components.volumes.clouds import azure_data_group
-from components.volumes.snapshots import netapp_policy
+from tensorplane.components.base.quantities import GIB
+from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
+from tensorplane.components.clusters.aks.context import tags
+from tensorplane.components.clusters.aks.native import Native, short_name
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.netapp_files import netapp_mirror, netapp_pool
+from tensorplane.components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from tensorplane.components.volumes.clouds import azure_data_group
+from tensorplane.components.volumes.snapshots import netapp_policy
 
 _NAME = 64
 _FIXED = ("protocolTypes", "serviceLevel", "subnetId", "zones")

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.model import NonEmptyStr
-from components.volumes.backend import Backend
-from components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
 
 class NetappFilesSettings(Backend):

@@ -6,15 +6,15 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.problems import Problem
-from components.clusters.component import Cluster
-from components.clusters.settings import ClusterArgs
-from components.namespace import Namespace
-from components.volumes.backend import Request
-from components.volumes.backends.s3 import bucket_rights
-from components.volumes.backends.s3.settings import S3Settings
-from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import aws, copy_name
+from tensorplane.components.base.problems import Problem
+from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.namespace import Namespace
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.s3 import bucket_rights
+from tensorplane.components.volumes.backends.s3.settings import S3Settings
+from tensorplane.components.volumes.base_settings import VolumeSettings
+from tensorplane.components.volumes.clouds import aws, copy_name
 
 _LIKE_A_NEW_ONE = "b" * 48
 """A name of the maximum length of new buckets: see components/clusters/eks/native.py."""
@@ -99,11 +99,11 @@ class S3(S3Settings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of AWS is only needed on its own clusters.
-        from components.volumes.backends.s3 import bucket_volume
+        from tensorplane.components.volumes.backends.s3 import bucket_volume
 
         return bucket_volume.driver(cluster.native)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        from components.volumes.backends.s3 import bucket_volume
+        from tensorplane.components.volumes.backends.s3 import bucket_volume
 
         return bucket_volume.claim(self, request, opts)

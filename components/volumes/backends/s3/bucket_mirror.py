@@ -3,12 +3,12 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks import roles
-from components.clusters.eks.context import Context
-from components.clusters.eks.native import short_name
-from components.volumes.backends.s3 import bucket
-from components.volumes.backends.s3.bucket import Bucket
-from components.volumes.backends.s3.settings import S3Settings
+from tensorplane.components.clusters.eks import roles
+from tensorplane.components.clusters.eks.context import Context
+from tensorplane.components.clusters.eks.native import short_name
+from tensorplane.components.volumes.backends.s3 import bucket
+from tensorplane.components.volumes.backends.s3.bucket import Bucket
+from tensorplane.components.volumes.backends.s3.settings import S3Settings
 
 _MINUTES = 15
 """The only interval of S3's Replication Time Control."""

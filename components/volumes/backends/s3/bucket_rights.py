@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from components.volumes.backends.s3.settings import S3Settings
+from tensorplane.components.volumes.backends.s3.settings import S3Settings
 
 # "IAM and AWS STS quotas": all inline policies of a role together, without white space.
 MOST_OF_A_ROLE = 10240

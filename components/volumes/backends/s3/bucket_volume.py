@@ -6,14 +6,14 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.base import pod_security, quantities
-from components.clusters.eks import addons
-from components.clusters.eks.native import Native, short_name
-from components.volumes import static
-from components.volumes.backend import Request
-from components.volumes.backends.s3 import bucket, bucket_mirror, bucket_rights
-from components.volumes.backends.s3.settings import S3Settings
-from components.volumes.base_settings import VolumeSettings
+from tensorplane.components.base import pod_security, quantities
+from tensorplane.components.clusters.eks import addons
+from tensorplane.components.clusters.eks.native import Native, short_name
+from tensorplane.components.volumes import static
+from tensorplane.components.volumes.backend import Request
+from tensorplane.components.volumes.backends.s3 import bucket, bucket_mirror, bucket_rights
+from tensorplane.components.volumes.backends.s3.settings import S3Settings
+from tensorplane.components.volumes.base_settings import VolumeSettings
 
 
 def driver(native: Native) -> Sequence[pulumi.Resource]:

@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from components.base.model import NonEmptyStr, RelativePath
-from components.base.value_types import BucketName
-from components.volumes.backend import Backend
-from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.clouds.aws import KmsKey
+from tensorplane.components.base.model import NonEmptyStr, RelativePath
+from tensorplane.components.base.value_types import BucketName
+from tensorplane.components.volumes.backend import Backend
+from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
+from tensorplane.components.volumes.clouds.aws import KmsKey
 
 
 class S3Settings(Backend):

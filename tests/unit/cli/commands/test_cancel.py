@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from cli.access import Access
-from cli.commands.cancel import cancel
-from cli.commands.jobs import command as jobs
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.cancel import cancel
+from tensorplane.cli.commands.jobs import command as jobs
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 
 class Api:

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from cli.access import Access
-from cli.commands.runs import start
-from components.base import jobset_paths
-from core.errors import UserError
-from core.kube import Kube
-from workloads.pipeline import run as pipeline_run
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.runs import start
+from tensorplane.components.base import jobset_paths
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 _RUN = "photos-1"
 _PATH = pipeline_run.path(pipeline_run.WORKFLOWS, "vision", _RUN)

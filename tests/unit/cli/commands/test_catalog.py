@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli import __main__ as commands
-from cli.commands.catalog import command as catalog_command
-from cli.commands.catalog.command import CatalogFilters
-from components import catalog
-from core.errors import UserError
+from tensorplane.cli import __main__ as commands
+from tensorplane.cli.commands.catalog import command as catalog_command
+from tensorplane.cli.commands.catalog.command import CatalogFilters
+from tensorplane.components import catalog
+from tensorplane.core.errors import UserError
 
 CLOUDS = ", ".join(catalog.clouds())
 WITHDRAWN = ", ".join(catalog.WITHDRAWN)

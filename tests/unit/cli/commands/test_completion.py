@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.__main__ import main
-from core.paths import PROJECT
-from toolchain import launchers
+from tensorplane.cli.__main__ import main
+from tensorplane.core.paths import PROJECT
+from tensorplane.toolchain import launchers
 
 
 def _completed(bin_dir: Path, *words: str) -> list[str]:

@@ -18,13 +18,13 @@ from typing import Any, BinaryIO
 import pytest
 from rich.console import Console
 
-import stack
-from cli.commands.cp.paths import VolumePath
-from cli.commands.data import history, remote, transfer
-from cli.commands.data.remote import DatasetOptions, Remote
-from components.base.settings import Settings
-from components.datasets.settings import DatasetArgs
-from core.errors import UserError
+from tensorplane import stack
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.cli.commands.data import history, remote, transfer
+from tensorplane.cli.commands.data.remote import DatasetOptions, Remote
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.core.errors import UserError
 from tensorplane.datasets import Dataset, retention
 from tensorplane.datasets import __main__ as program
 from tensorplane.datasets.errors import Refused

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.data import local
+from tensorplane.cli.commands.data import local
 
 
 def test_a_file_that_somebody_appends_to_has_the_size_of_what_was_read(

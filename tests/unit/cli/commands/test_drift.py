@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.commands.drift import command
-from cli.commands.drift import command as drift_command
-from cli.commands.drift.command import DriftReport
+from tensorplane.cli.commands.drift import command
+from tensorplane.cli.commands.drift import command as drift_command
+from tensorplane.cli.commands.drift.command import DriftReport
 from tests.hosts.preview_events import SECRET
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"

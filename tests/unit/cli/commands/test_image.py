@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.image import build, lock
-from core.errors import UserError
-from core.step import Step
-from images import package_resolution
-from stack_file import package_lock
-from stack_file.package_lock import PackageLock
+from tensorplane.cli.commands.image import build, lock
+from tensorplane.core.errors import UserError
+from tensorplane.core.step import Step
+from tensorplane.images import package_resolution
+from tensorplane.stack_file import package_lock
+from tensorplane.stack_file.package_lock import PackageLock
 
 OLD = ("six==1.16.0 --hash=sha256:a",)
 NEW = ("six==1.17.0 --hash=sha256:b",)
@@ -21,15 +21,16 @@ NEW = ("six==1.17.0 --hash=sha256:b",)
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, ...]]:
     """A project that has locked six, and the earlier versions of each resolution."""
-    (tmp_path / "runtime").mkdir()
-    (tmp_path / "runtime" / "requirements.txt").write_text("numpy==2.4.6\n")
-    package_lock.write(tmp_path, PackageLock(package_lock.base_image_hash(tmp_path), {"six": OLD}))
+    requirements = tmp_path / "training.txt"
+    requirements.write_text("numpy==2.4.6\n")
+    monkeypatch.setattr(package_lock, "TRAINING_IMAGE", requirements)
+    package_lock.write(tmp_path, PackageLock(package_lock.base_image_hash(), {"six": OLD}))
     monkeypatch.setattr(lock, "PROJECT", tmp_path)
     monkeypatch.setattr(build, "PROJECT", tmp_path)
     earlier: list[tuple[str, ...]] = []
 
     def resolve(_: Sequence[str], pins: Mapping[str, str], __: Step, keep: Iterable[str] = ()) -> tuple[str, ...]:
-        assert pins == {"numpy": package_lock.pins(tmp_path)["numpy"]}
+        assert pins == {"numpy": package_lock.pins()["numpy"]}
         earlier.append(tuple(keep))
         return NEW
 
@@ -59,7 +60,7 @@ def test_an_upgrade_starts_from_nothing(calls: list[tuple[str, ...]]) -> None:
 def test_for_another_training_image_earlier_versions_are_preferred(
     calls: list[tuple[str, ...]], tmp_path: Path
 ) -> None:
-    (tmp_path / "runtime" / "requirements.txt").write_text("numpy==2.5.0\n")
+    (tmp_path / "training.txt").write_text("numpy==2.5.0\n")
     assert _locked("six") == {"six": NEW}
     assert calls == [OLD]
 

@@ -12,14 +12,14 @@ import pytest
 from kubernetes import client
 from rich.console import Console
 
-from cli.access import Access
-from cli.commands.jobs import command as jobs
-from cli.commands.jobs import tables
-from cli.commands.jobs.tables import Row
-from cli.training_jobs.listing import Job, State
-from cli.training_jobs.progress import Progress
-from components.base.price import Usd
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.jobs import command as jobs
+from tensorplane.cli.commands.jobs import tables
+from tensorplane.cli.commands.jobs.tables import Row
+from tensorplane.cli.training_jobs.listing import Job, State
+from tensorplane.cli.training_jobs.progress import Progress
+from tensorplane.components.base.price import Usd
+from tensorplane.core.kube import Kube
 from tests.unit.cli.training_jobs.test_listing import NOW
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cli import __main__ as commands
-from cli.commands.kops import command as kops
-from cli.commands.kops.command import Choice
-from core.errors import UserError
+from tensorplane.cli import __main__ as commands
+from tensorplane.cli.commands.kops import command as kops
+from tensorplane.cli.commands.kops.command import Choice
+from tensorplane.core.errors import UserError
 from tests.support import kops_schema
 from tests.support.rendering import PROJECT
 

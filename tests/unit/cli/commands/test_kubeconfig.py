@@ -11,13 +11,13 @@ import pytest
 import yaml
 from kubernetes.config import kube_config
 
-from cli import __main__ as tensorplane
-from cli import options
-from cli.commands import kubeconfig
-from core.errors import UserError
-from driver import cloud_kubeconfig
-from driver.stack_settings import StackSettings
-from embedded.instance import Instance
+from tensorplane.cli import __main__ as tensorplane
+from tensorplane.cli import options
+from tensorplane.cli.commands import kubeconfig
+from tensorplane.core.errors import UserError
+from tensorplane.driver import cloud_kubeconfig
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.embedded.instance import Instance
 
 
 @pytest.fixture(autouse=True)

@@ -16,17 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-import stack
-from cli.commands.data import remote
-from cli.commands.lineage import command as lineage
-from cli.commands.lineage import graph, openlineage, picture, text, version_paths
-from cli.commands.lineage.command import OutputFormat
-from cli.commands.lineage.graph import Graph, Node
-from components.base.settings import Settings
-from core.errors import UserError
-from stack import ResolvedStack
-from tensorplane import provenance
+from tensorplane import provenance, stack
+from tensorplane.cli.commands.data import remote
+from tensorplane.cli.commands.lineage import command as lineage
+from tensorplane.cli.commands.lineage import graph, openlineage, picture, text, version_paths
+from tensorplane.cli.commands.lineage.command import OutputFormat
+from tensorplane.cli.commands.lineage.graph import Graph, Node
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tensorplane.datasets import Dataset, Note
+from tensorplane.stack import ResolvedStack
 from tests.support import counts
 
 _JOB = {

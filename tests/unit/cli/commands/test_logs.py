@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.commands.logs import deleted_pods, follow, pods
-from cli.commands.logs.pods import LogsOptions
-from cli.training_jobs import jobset_api
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.commands.logs import deleted_pods, follow, pods
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 
 
 def _pod(role: str, index: int, *states: str) -> dict[str, Any]:

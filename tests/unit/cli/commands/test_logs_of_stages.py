@@ -9,16 +9,16 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.access import Access
-from cli.commands.logs import command as logs
-from cli.commands.logs import follow, stage
-from cli.commands.logs.pods import LogsOptions
-from cli.pipelines import pods
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.logs import command as logs
+from tensorplane.cli.commands.logs import follow, stage
+from tensorplane.cli.commands.logs.pods import LogsOptions
+from tensorplane.cli.pipelines import pods
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.pipeline import run as pipeline_run
 from tests.support import pipeline_runs
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran
-from workloads.pipeline import run as pipeline_run
 
 _OF_ARGO = 'time="2026-11-26T12:00:01" level=info msg="sub-process exited" argo=true error="<nil>"'
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.models import command as models
-from cli.serving import server
-from cli.serving.traffic import Traffic
+from tensorplane.cli.commands.models import command as models
+from tensorplane.cli.serving import server
+from tensorplane.cli.serving.traffic import Traffic
 from tests.support.served import Api, access, tunnelled
 from tests.unit.cli.serving.test_traffic import shown
 

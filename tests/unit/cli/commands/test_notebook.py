@@ -9,7 +9,7 @@ from urllib.request import url2pathname
 
 import pytest
 
-from cli.commands.notebook import command as notebook
+from tensorplane.cli.commands.notebook import command as notebook
 
 
 def test_the_browser_is_led_to_the_address_by_a_page_that_others_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:

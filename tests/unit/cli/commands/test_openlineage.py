@@ -19,10 +19,10 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.serde import Serde
 from rich.console import Console
 
-from cli.commands.lineage import command as lineage
-from cli.commands.lineage import openlineage
-from cli.commands.lineage.command import OutputFormat
-from cli.commands.lineage.graph import Graph, Node
+from tensorplane.cli.commands.lineage import command as lineage
+from tensorplane.cli.commands.lineage import openlineage
+from tensorplane.cli.commands.lineage.command import OutputFormat
+from tensorplane.cli.commands.lineage.graph import Graph, Node
 
 _CLASSES: dict[str, Any] = {
     "jobType": job_type_job.JobTypeJobFacet,

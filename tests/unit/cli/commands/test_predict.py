@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agents.rollout.state import RolloutState
-from cli.__main__ import main
-from cli.commands.predict import command as predict
-from cli.commands.predict.command import PredictOptions
-from cli.serving import rest, server
-from core.errors import UserError
+from tensorplane.agents.rollout.state import RolloutState
+from tensorplane.cli.__main__ import main
+from tensorplane.cli.commands.predict import command as predict
+from tensorplane.cli.commands.predict.command import PredictOptions
+from tensorplane.cli.serving import rest, server
+from tensorplane.core.errors import UserError
 from tests.support.served import NAMESPACE, Api, access, tunnelled
 
 HALF = "/v1/models/half"

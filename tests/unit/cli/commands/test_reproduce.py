@@ -15,18 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import stack
-from cli.commands.lineage import graph, version_paths
-from cli.commands.lineage.graph import Node
-from cli.commands.reproduce import command as reproduce
-from cli.commands.reproduce import comparison, recipe
-from cli.commands.run import plan, request
-from cli.commands.run.plan import Planned
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobOptions, JobRequest
-from components.base.settings import Settings
-from core.errors import UserError
-from tensorplane import content, job_files, lineage, provenance
+from tensorplane import content, job_files, lineage, provenance, stack
+from tensorplane.cli.commands.lineage import graph, version_paths
+from tensorplane.cli.commands.lineage.graph import Node
+from tensorplane.cli.commands.reproduce import command as reproduce
+from tensorplane.cli.commands.reproduce import comparison, recipe
+from tensorplane.cli.commands.run import plan, request
+from tensorplane.cli.commands.run.plan import Planned
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobOptions, JobRequest
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tensorplane.datasets import Dataset
 from tests.support import counts
 

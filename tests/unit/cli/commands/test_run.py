@@ -12,17 +12,17 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-import stack_file
-from cli.access import Access
-from cli.commands.logs import follow
-from cli.commands.run import command as run_command
-from cli.commands.run import create, plan, request, submission
-from cli.commands.run.create import SubmitState
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobOptions
-from components.base.settings import Settings
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane import stack_file
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.logs import follow
+from tensorplane.cli.commands.run import command as run_command
+from tensorplane.cli.commands.run import create, plan, request, submission
+from tensorplane.cli.commands.run.create import SubmitState
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobOptions
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 from tests.support.workload_stacks import Project
 
 PYTHON = ("python", "train.py", "--epochs", "3")
@@ -371,7 +371,7 @@ def test_credentials_are_not_among_the_files_of_a_job(mine: Path, monkeypatch: p
 
 
 def test_the_command_line_reaches_the_job(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from cli.__main__ import main
+    from tensorplane.cli.__main__ import main
 
     assert main(["run", "--queue", "training", "--dry-run", "--", "python", "train.py", "--rate", "1e-4"]) == 0
     shown = capsys.readouterr().out

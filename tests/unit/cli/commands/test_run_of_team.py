@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import pytest
 
-import stack
-from cli.access import Access
-from cli.commands.run import plan, request
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobOptions
-from components.base.settings import Settings
-from core.errors import UserError
-from core.kube import Kube
-from stack import team_settings
+from tensorplane import stack
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.run import plan, request
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobOptions
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.stack import team_settings
 from tests.support.rendering import GPU_IMAGE, PROJECT, settings_of
 
 PYTHON = ("python", "train.py")

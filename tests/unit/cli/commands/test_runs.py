@@ -14,15 +14,15 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.access import Access
-from cli.commands.data import remote
-from cli.commands.runs import newest, start, tables
-from cli.pipelines import listing
-from components.base.labels import PIPELINE, SOURCES, STAGE
-from components.base.names import digest_of
-from core.errors import UserError
-from core.kube import Kube
-from workloads.pipeline import run as pipeline_run
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.data import remote
+from tensorplane.cli.commands.runs import newest, start, tables
+from tensorplane.cli.pipelines import listing
+from tensorplane.components.base.labels import PIPELINE, SOURCES, STAGE
+from tensorplane.components.base.names import digest_of
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.pipeline import run as pipeline_run
 
 _NOW = datetime(2026, 11, 26, 12, 10, tzinfo=UTC)
 _TEMPLATE: dict[str, Any] = {

@@ -13,16 +13,16 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from cli import stack_config
-from cli.access import Access
-from cli.commands import runs
-from cli.commands.runs import ask, page_content, show
-from cli.pipelines import details
-from core.errors import UserError
-from core.kube import Kube
-from core.paths import PROJECT
+from tensorplane.cli import stack_config
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands import runs
+from tensorplane.cli.commands.runs import ask, page_content, show
+from tensorplane.cli.pipelines import details
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PROJECT
+from tensorplane.workloads.pipeline import run as pipeline_run
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran, at, prices, workflow
-from workloads.pipeline import run as pipeline_run
 
 _FAILED = workflow(
     {

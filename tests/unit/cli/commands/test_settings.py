@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.__main__ import main
-from cli.commands.settings import reference
+from tensorplane.cli.__main__ import main
+from tensorplane.cli.commands.settings import reference
 
 
 def test_one_page_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.sweep import results
+from tensorplane.cli.commands.sweep import results
 
 
 def _trial(number: int, state: str, best: float | None, rate: float) -> dict[str, Any]:

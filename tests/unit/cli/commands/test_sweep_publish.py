@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cli.commands.run import plan
-from cli.commands.run.platform import Platform
-from cli.commands.sweep import command
-from cli.commands.sweep.results import Results, Trial
-from components.base.settings import Settings
-from core.errors import UserError
+from tensorplane.cli.commands.run import plan
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.sweep import command
+from tensorplane.cli.commands.sweep.results import Results, Trial
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.support.rendering import PROJECT, settings_of
 
 TRIAL: dict[str, Any] = {

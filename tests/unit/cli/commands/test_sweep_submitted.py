@@ -12,15 +12,15 @@ import pytest
 import yaml
 from rich.console import Console
 
-from agents.sweep.spec import SweepSpec
-from cli.access import Access
-from cli.commands.run import create
-from cli.commands.run.platform import Platform
-from cli.commands.sweep import follow, plan, sweep_file
-from cli.commands.sweep.results import Results, Trial
-from cli.training_jobs import find
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane.agents.sweep.spec import SweepSpec
+from tensorplane.cli.access import Access
+from tensorplane.cli.commands.run import create
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.sweep import follow, plan, sweep_file
+from tensorplane.cli.commands.sweep.results import Results, Trial
+from tensorplane.cli.training_jobs import find
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 from tests.support.documented import PROJECT, blocks
 from tests.unit.cli.commands.test_run import Api
 from tests.unit.cli.commands.test_run_of_team import _platform as of_team

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.tensorboard import command as tensorboard
-from core.errors import UserError
+from tensorplane.cli.commands.tensorboard import command as tensorboard
+from tensorplane.core.errors import UserError
 
 
 def _job_set(*env: dict[str, str]) -> dict[str, Any]:

@@ -13,19 +13,19 @@ import pytest
 import yaml
 from rich.console import Console
 
-from cli.commands.preview.report import Components, Report
-from cli.commands.preview.sections import preemption
-from cli.commands.preview.sections import queues as queues_section
-from cli.commands.tiers import command as tiers
-from cli.commands.tiers import drawing, tables
-from cli.commands.tiers import rows as tier_rows
-from components.node_groups import fleet
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import NodeGroupArgs
-from components.queues import QueueArgs, flavors, quota
-from components.queues import registered as facts_of
-from core.errors import UserError
-from core.paths import PROJECT
+from tensorplane.cli.commands.preview.report import Components, Report
+from tensorplane.cli.commands.preview.sections import preemption
+from tensorplane.cli.commands.preview.sections import queues as queues_section
+from tensorplane.cli.commands.tiers import command as tiers
+from tensorplane.cli.commands.tiers import drawing, tables
+from tensorplane.cli.commands.tiers import rows as tier_rows
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.queues import QueueArgs, flavors, quota
+from tensorplane.components.queues import registered as facts_of
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
 from tests.support.goldens import GOLDEN
 
 EXAMPLE = yaml.safe_load((PROJECT / "examples/queues.yaml").read_text())["config"]

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agents.lost_nodes import leaving
-from cli.commands.top import command as top
-from cli.commands.top import history, rows
-from cli.commands.top.history import Point
-from cli.kueue import workloads as queue_work
-from cli.kueue.objects import ClusterObjects, gather
-from components.catalog import GPU_RESOURCE
-from core.errors import UserError
+from tensorplane.agents.lost_nodes import leaving
+from tensorplane.cli.commands.top import command as top
+from tensorplane.cli.commands.top import history, rows
+from tensorplane.cli.commands.top.history import Point
+from tensorplane.cli.kueue import workloads as queue_work
+from tensorplane.cli.kueue.objects import ClusterObjects, gather
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.core.errors import UserError
 from tests.support.goldens import GOLDEN
 from tests.unit.cli.kueue.recorded import NOW, recorded
 

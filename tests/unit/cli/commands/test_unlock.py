@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import unlock
-from core.errors import UserError
+from tensorplane.cli.commands import unlock
+from tensorplane.core.errors import UserError
 from tests.support.state_locks import dead_process, locked_by
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.usage import command
-from cli.commands.usage import command as usage_command
-from cli.commands.usage.command import UsageOptions
-from components.base.price import Usd
-from core.errors import UserError
-from driver.stack_settings import StackSettings
+from tensorplane.cli.commands.usage import command
+from tensorplane.cli.commands.usage import command as usage_command
+from tensorplane.cli.commands.usage.command import UsageOptions
+from tensorplane.components.base.price import Usd
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import StackSettings
 
 
 def _record(namespace: str, usage: dict[str, Any]) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.api_values import Object
-from cli.commands.volumes import command as volumes
-from cli.commands.volumes import leftovers, rows, tables
-from cli.commands.volumes import objects as volume_facts
-from cli.commands.volumes.objects import VolumeObjects
-from components.base import quantities
-from core import times
-from core.errors import UserError
+from tensorplane.cli.api_values import Object
+from tensorplane.cli.commands.volumes import command as volumes
+from tensorplane.cli.commands.volumes import leftovers, rows, tables
+from tensorplane.cli.commands.volumes import objects as volume_facts
+from tensorplane.cli.commands.volumes.objects import VolumeObjects
+from tensorplane.components.base import quantities
+from tensorplane.core import times
+from tensorplane.core.errors import UserError
 from tests.support.goldens import GOLDEN as FOLDER
 
 GOLDEN = FOLDER / "volumes-command.txt"

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import pytest
 
-import stack
-from cli import registry
-from cli.commands.volumes import mount
-from core.errors import UserError
+from tensorplane import stack
+from tensorplane.cli import registry
+from tensorplane.cli.commands.volumes import mount
+from tensorplane.core.errors import UserError
 from tests.support.rendering import PROJECT, settings_of
 
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cli.commands.why.answer import Observed
-from cli.kueue import quota_tree, workloads
-from cli.kueue.objects import ClusterObjects, JobObjects
+from tensorplane.cli.commands.why.answer import Observed
+from tensorplane.cli.kueue import quota_tree, workloads
+from tensorplane.cli.kueue.objects import ClusterObjects, JobObjects
 
 NOW = datetime(2026, 11, 21, 21, 54, 30, tzinfo=UTC)
 _FOLDER = Path(__file__).parent

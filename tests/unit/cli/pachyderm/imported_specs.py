@@ -6,10 +6,10 @@ from typing import Any
 
 import yaml
 
-from cli.pachyderm import convert, text
-from cli.pachyderm.convert import Imported
-from cli.pachyderm.spec import Spec
-from cli.pachyderm.stage import Choice
+from tensorplane.cli.pachyderm import convert, text
+from tensorplane.cli.pachyderm.convert import Imported
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.cli.pachyderm.stage import Choice
 
 _STACK: dict[str, Any] = {
     "cluster": {"kind": "existing", "context": "team"},

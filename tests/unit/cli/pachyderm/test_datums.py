@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from cli.pachyderm import convert
-from cli.pachyderm.convert import Imported
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import Spec
-from cli.pachyderm.stage import Choice
+from tensorplane.cli.pachyderm import convert
+from tensorplane.cli.pachyderm.convert import Imported
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.cli.pachyderm.stage import Choice
 from tensorplane.datasets.tree import File
 from tensorplane.stages import joins, parts
 from tensorplane.stages.description import Input, Stage
+from tensorplane.workloads.pipeline.settings import StageInput
 from tests.support import counts
-from workloads.pipeline.settings import StageInput
 
 _EXPRESSIONS = {
     "/": "/",

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.pachyderm import convert, expansion, export
-from cli.pachyderm.spec import Spec
-from cli.pachyderm.stage import Choice
-from workloads.pipeline.settings import PipelineSettings
+from tensorplane.cli.pachyderm import convert, expansion, export
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.cli.pachyderm.stage import Choice
+from tensorplane.workloads.pipeline.settings import PipelineSettings
 
 _OF_POD = {"HOME": "/tmp", "USER": "tensorplane"}
 _OWN = {"A": "1", "SIZE": "20 px"}

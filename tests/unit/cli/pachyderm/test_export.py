@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cli import __main__ as commands
-from cli.pachyderm import convert, creation, export, glob_syntax, key_globs, reading
-from cli.pachyderm.note import Note
-from cli.pachyderm.spec import Spec
-from cli.pachyderm.stage import Choice
-from cli.stack_config import load
+from tensorplane.cli import __main__ as commands
+from tensorplane.cli.pachyderm import convert, creation, export, glob_syntax, key_globs, reading
+from tensorplane.cli.pachyderm.note import Note
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.cli.pachyderm.stage import Choice
+from tensorplane.cli.stack_config import load
+from tensorplane.workloads.pipeline.join_key import JoinKey
+from tensorplane.workloads.pipeline.settings import PipelineSettings
 from tests.support import counts
 from tests.support.rendering import PROJECT
-from workloads.pipeline.join_key import JoinKey
-from workloads.pipeline.settings import PipelineSettings
 
 _STAGES: dict[str, Any] = {
     "draw": {
@@ -219,7 +219,7 @@ def test_the_command_prints_the_specs_of_a_stack(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     example = load(PROJECT / "examples" / "pipeline.yaml")
-    monkeypatch.setattr("cli.stack_config.load", lambda _: example)
+    monkeypatch.setattr("tensorplane.cli.stack_config.load", lambda _: example)
     assert commands.main(["export", "pachyderm"]) == 0
     shown = capsys.readouterr()
     names = [Spec.model_validate(json.loads(one)).name for one in shown.out.split("---\n")]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.pachyderm import datum
-from cli.pachyderm.globs import Glob
+from tensorplane.cli.pachyderm import datum
+from tensorplane.cli.pachyderm.globs import Glob
 from tests.support import counts
 
 _SHELLS = ["dash", "bash"]

@@ -11,16 +11,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stack_file
-from cli import __main__ as commands
-from cli.pachyderm import text, unsupported
-from cli.pachyderm.spec import Spec
-from cli.pachyderm.stage import Choice
-from core.errors import UserError
+from tensorplane import stack_file
+from tensorplane.cli import __main__ as commands
+from tensorplane.cli.pachyderm import text, unsupported
+from tensorplane.cli.pachyderm.spec import Spec
+from tensorplane.cli.pachyderm.stage import Choice
+from tensorplane.core.errors import UserError
+from tensorplane.workloads.pipeline.settings import PipelineSettings
 from tests.support import counts
 from tests.support.problems import problems_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, stage_of, tree_of
-from workloads.pipeline.settings import PipelineSettings
 
 SHAPES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "shapes.yaml").read_text())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
+from tensorplane.core.errors import UserError
 from tests.support.problems import problems_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, stage_of, tree_of
 

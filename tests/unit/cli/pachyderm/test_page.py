@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cli import __main__ as commands
-from cli.pachyderm.spec import Part, PfsInput, Spec, Transform
-from cli.stack_config import load
+from tensorplane.cli import __main__ as commands
+from tensorplane.cli.pachyderm.spec import Part, PfsInput, Spec, Transform
+from tensorplane.cli.stack_config import load
 from tests.support.documented import blocks
 from tests.support.rendering import PROJECT
 
@@ -43,7 +43,7 @@ def test_the_export_prints_what_the_page_shows(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     example = load(PROJECT / "examples" / "pipeline.yaml")
-    monkeypatch.setattr("cli.stack_config.load", lambda _: example)
+    monkeypatch.setattr("tensorplane.cli.stack_config.load", lambda _: example)
     assert commands.main(["export", "pachyderm", "photos"]) == 0
     assert capsys.readouterr().err == _block("text", "photos.")
 

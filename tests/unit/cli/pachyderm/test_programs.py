@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cli.pachyderm import command, convert, variables
-from cli.pachyderm.spec import Spec, Transform
-from cli.pachyderm.stage import Choice
+from tensorplane.cli.pachyderm import command, convert, variables
+from tensorplane.cli.pachyderm.spec import Spec, Transform
+from tensorplane.cli.pachyderm.stage import Choice
 
 
 def _command(transform: dict[str, Any], glob: str = "/*", source: dict[str, Any] | None = None) -> list[str]:

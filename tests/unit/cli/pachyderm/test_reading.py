@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.pachyderm import reading
-from core.errors import UserError
+from tensorplane.cli.pachyderm import reading
+from tensorplane.core.errors import UserError
 
 
 def _spec(**more: Any) -> dict[str, Any]:

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands.runs import page_content
-from cli.pipelines import details, eta, listing, stage_spec
-from cli.pipelines.cost import Prices
-from cli.pipelines.details import Details, Stage
-from cli.pipelines.eta import Ahead
-from cli.pipelines.listing import StageRun
-from components.base.labels import STAGE
-from components.base.price import Usd
-from components.node_groups.fleet import Fleet
+from tensorplane.cli.commands.runs import page_content
+from tensorplane.cli.pipelines import details, eta, listing, stage_spec
+from tensorplane.cli.pipelines.cost import Prices
+from tensorplane.cli.pipelines.details import Details, Stage
+from tensorplane.cli.pipelines.eta import Ahead
+from tensorplane.cli.pipelines.listing import StageRun
+from tensorplane.components.base.labels import STAGE
+from tensorplane.components.base.price import Usd
+from tensorplane.components.node_groups.fleet import Fleet
 from tests.support.pipeline_runs import FIRST, SECOND, Part, Ran, at, prices, workflow
 
 

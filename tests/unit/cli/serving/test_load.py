@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.load import report
-from cli.serving import load
-from cli.serving.load import Answer, Plan
+from tensorplane.cli.commands.load import report
+from tensorplane.cli.serving import load
+from tensorplane.cli.serving.load import Answer, Plan
 from tests.support.ports import refusing
 from tests.support.waiting import eventually
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agents.rollout.state import RolloutState
-from cli.serving import progress, rest
-from cli.serving.rollout import Rollout
-from cli.serving.server import Server
-from core.errors import UserError
+from tensorplane.agents.rollout.state import RolloutState
+from tensorplane.cli.serving import progress, rest
+from tensorplane.cli.serving.rollout import Rollout
+from tensorplane.cli.serving.server import Server
+from tensorplane.core.errors import UserError
 from tests.support.served import NAMESPACE
 
 _TRIED = RolloutState(stable=1, canary=2)

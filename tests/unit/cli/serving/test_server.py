@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from agents.rollout.state import RolloutState
-from cli.serving import server
-from cli.serving.rollout import Rollout
-from core.errors import UserError
+from tensorplane.agents.rollout.state import RolloutState
+from tensorplane.cli.serving import server
+from tensorplane.cli.serving.rollout import Rollout
+from tensorplane.core.errors import UserError
 from tests.support.served import NAMESPACE, Api, access
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.serving import traffic
-from cli.serving.traffic import Traffic
+from tensorplane.cli.serving import traffic
+from tensorplane.cli.serving.traffic import Traffic
 
 _TEXT = """
 # TYPE :tensorflow:serving:request_count gauge

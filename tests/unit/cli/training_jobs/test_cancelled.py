@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from cli.training_jobs import cancelled
-from cli.training_jobs.listing import Job
-from components.base.price import Usd
-from core.kube import Kube
+from tensorplane.cli.training_jobs import cancelled
+from tensorplane.cli.training_jobs.listing import Job
+from tensorplane.components.base.price import Usd
+from tensorplane.core.kube import Kube
 
 THEN = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 JOB = Job(

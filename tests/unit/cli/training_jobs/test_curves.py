@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cli.training_jobs import curves, progress
-from cli.training_jobs.curves import Point
+from tensorplane.cli.training_jobs import curves, progress
+from tensorplane.cli.training_jobs.curves import Point
 
 
 def _line(step: int, loss: float) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cli.kueue import workloads
-from cli.kueue.objects import ClusterObjects
-from cli.training_jobs import listing
+from tensorplane.cli.kueue import workloads
+from tensorplane.cli.kueue.objects import ClusterObjects
+from tensorplane.cli.training_jobs import listing
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 FLAVOR = {"metadata": {"name": "tp-t4"}, "spec": {"nodeLabels": {"tensorplane.dev/flavor": "t4"}}}

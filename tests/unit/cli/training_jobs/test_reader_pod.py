@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.training_jobs import reader_pod
+from tensorplane.cli.training_jobs import reader_pod
 
 FOLDER = "/models/checkpoints/logs/train-1"
 

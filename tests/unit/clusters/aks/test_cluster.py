@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from components import catalog
-from components.clusters.aks import Aks, pool_properties
-from components.clusters.aks.pool_properties import agent_pool_name
-from components.clusters.aks.zones import zones_of
-from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.resolve import resolve
-from components.node_groups.settings import NodeGroupArgs
+from tensorplane.components import catalog
+from tensorplane.components.clusters.aks import Aks, pool_properties
+from tensorplane.components.clusters.aks.pool_properties import agent_pool_name
+from tensorplane.components.clusters.aks.zones import zones_of
+from tensorplane.components.node_groups.cluster_properties import ClusterProperties
+from tensorplane.components.node_groups.resolve import resolve
+from tensorplane.components.node_groups.settings import NodeGroupArgs
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components import catalog
+from tensorplane.components import catalog
 from tests.support.problems import problems_of, put
 from tests.support.rendering import PROJECT
 
@@ -253,7 +253,7 @@ def test_a_zone_of_the_cluster_that_does_not_sell_the_machine(monkeypatch: pytes
 
 
 def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("components.clusters.aks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
+    monkeypatch.setattr("tensorplane.components.clusters.aks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
     found = [line for line in problems_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
     assert len(found) == 1
     assert (

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components import versions
-from components.clusters.eks import Eks
-from components.clusters.eks.addresses import LARGEST, SMALLEST, ZONE_LETTERS, private_subnet, public_subnet
+from tensorplane.components import versions
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.clusters.eks.addresses import LARGEST, SMALLEST, ZONE_LETTERS, private_subnet, public_subnet
 from tests.support import computed
 from tests.support.rendered_files import rendered_anew, rendered_tree
 from tests.support.rendering import GPU_IMAGE, Rendered

@@ -9,10 +9,10 @@ from typing import Any
 import pulumi
 import pytest
 
-from components import catalog
-from components.clusters.eks import Eks
-from components.node_groups import fleet
-from components.node_groups.settings import NodeGroupArgs
+from tensorplane.components import catalog
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.node_groups import fleet
+from tensorplane.components.node_groups.settings import NodeGroupArgs
 from tests.support import rendering
 from tests.support.rendering import Rendered
 

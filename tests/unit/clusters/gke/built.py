@@ -7,10 +7,10 @@ from typing import Any
 
 import pulumi
 
-from components.clusters.gke import Gke
-from components.node_groups.resolve import resolve
-from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.shape import Shape
+from tensorplane.components.clusters.gke import Gke
+from tensorplane.components.node_groups.resolve import resolve
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.node_groups.shape import Shape
 from tests.support import rendering
 from tests.support.rendering import Rendered
 

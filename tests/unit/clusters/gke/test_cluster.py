@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.clusters.gke import slices
-from components.clusters.gke.access import account_id
-from components.clusters.gke.addresses import nodes_by_pods, pod_block
+from tensorplane.components.clusters.gke import slices
+from tensorplane.components.clusters.gke.access import account_id
+from tensorplane.components.clusters.gke.addresses import nodes_by_pods, pod_block
 from tests.support.rendering import Rendered
 from tests.unit.clusters.gke.built import CPU, rendered
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from components import catalog
-from components.base.labels import GPU_PRESENT, SPOT
-from components.base.model import Resources
-from components.clusters.gke.node_pools import RDMA_DRIVER
-from components.node_groups import placement
-from components.node_groups.fleet import Fleet
+from tensorplane.components import catalog
+from tensorplane.components.base.labels import GPU_PRESENT, SPOT
+from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.gke.node_pools import RDMA_DRIVER
+from tensorplane.components.node_groups import placement
+from tensorplane.components.node_groups.fleet import Fleet
 from tests.support.rendering import Rendered
 from tests.unit.clusters.gke.built import CPU, cluster, rendered, shapes
 

@@ -7,8 +7,8 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tests.unit.clusters.gke.built import CPU, problems
 
 ZONES = ["us-central1-a"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from driver.runs import failures
+from tensorplane.driver.runs import failures
 from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_of, pod_of, unpulled
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from driver.runs.job_set import JobSet
+from tensorplane.driver.runs.job_set import JobSet
 
 
 def _job_set(run: str, *mounts: tuple[str, str]) -> JobSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from driver.runs import log_line
+from tensorplane.driver.runs import log_line
 
 _REPORT = "tensorplane: step=150 loss=0.242167 steps_per_second=51.1 percent=25.0 eta_seconds=9"
 _IN_WORDS = "step 150 (25 %), loss 0.242167, 51.1 steps/s, 9 s left"

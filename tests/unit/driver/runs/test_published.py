@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from driver.runs import published
 from tensorplane import termination_message as writing
+from tensorplane.driver.runs import published
 from tests.support.failed_jobs import exited, pod_of
 
 LINEAGE: dict[str, Any] = {

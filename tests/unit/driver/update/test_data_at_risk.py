@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import render
-from cli.commands.preview.report import Report
-from driver.update.data_at_risk import Acknowledged, ClusterVolumes, Risk, find_risks, has_unprotected
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.driver.update.data_at_risk import Acknowledged, ClusterVolumes, Risk, find_risks, has_unprotected
 
 _STACK = "urn:pulumi:dev::tensorplane::"
 URN = f"{_STACK}tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim::scratch"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
-from core.paths import PROJECT
-from core.step import Step
-from driver.stack_settings import StackSettings
-from driver.update import locks
-from driver.update.stack import Stack
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.core.step import Step
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update import locks
+from tensorplane.driver.update.stack import Stack
 from tests.support.state_locks import dead_process, locked_by
 
 
@@ -93,7 +93,7 @@ def test_the_engines_refusal_of_a_locked_stack_is_the_documented_line(tmp_path: 
 
 def test_the_second_of_two_concurrent_runs_names_the_first(tmp_path: Path) -> None:
     holds = (
-        "from pathlib import Path; from driver.update import locks\n"
+        "from pathlib import Path; from tensorplane.driver.update import locks\n"
         f"with locks.alone(Path({str(tmp_path)!r}), 'dev'): print(flush=True); input()"
     )
     argv = [sys.executable, "-c", holds]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from driver.update import run_effects
-from workloads.pods import sources
-from workloads.pods.files import bundle, shared_library
+from tensorplane.driver.update import run_effects
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.pods.files import bundle, shared_library
 
 SOURCE = "examples/digits/train.py"
 FILES = {"train.py": SOURCE}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from driver.update import pending_operations
-from driver.update.stack import diagnostics
+from tensorplane.driver.update import pending_operations
+from tensorplane.driver.update.stack import diagnostics
 
 
 def _export(*operations: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from driver.stack_settings import StackSettings
-from driver.update import policy_pack
-from driver.update.policy_pack import PACK, PassRecord, Policies
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update import policy_pack
+from tensorplane.driver.update.policy_pack import PACK, PassRecord, Policies
 
 _REFUSED = """\
 Previewing update (dev):
@@ -138,7 +138,7 @@ def test_nothing_has_passed_before_the_first_update(settings: StackSettings) -> 
     "change",
     [
         lambda folder: (folder / "project/Pulumi.dev.yaml").write_text("config: {tensorplane:volumes: {}}\n"),
-        lambda folder: (folder / "project/__main__.py").write_text("import stack"),
+        lambda folder: (folder / "project/__main__.py").write_text("from tensorplane import stack"),
         lambda folder: (folder / "project/more.py").write_text(""),
         lambda folder: (folder / "real/components/prices.csv").write_text("12"),
         lambda folder: os.utime(folder / "real/components/prices.csv", (1, 1)),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import events
-from driver.update.protected_resources import has_undeclared, reword
-from driver.update.stack import diagnostics
+from tensorplane.cli.commands.preview import events
+from tensorplane.driver.update.protected_resources import has_undeclared, reword
+from tensorplane.driver.update.stack import diagnostics
 
 _STACK = "urn:pulumi:dev::tensorplane::"
 _MODELS = f"{_STACK}tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim::models"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from agents.usage.state import PREFIX, UsageState
-from components.base import recorded_usage as handed
-from components.base.recorded_usage import VARIABLE, Used
-from core.errors import UserError
-from driver.stack_settings import StackSettings
-from driver.update import recorded_usage
+from tensorplane.agents.usage.state import PREFIX, UsageState
+from tensorplane.components.base import recorded_usage as handed
+from tensorplane.components.base.recorded_usage import VARIABLE, Used
+from tensorplane.core.errors import UserError
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update import recorded_usage
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 SUMS = {"2026-10": {"research": {"t4": 36000.0}}, "2026-11": {"research": {"t4": 3600.0, "a100": 1800.0}}}

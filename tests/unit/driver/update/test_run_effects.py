@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from core.errors import UserError
-from driver.update import run_effects
-from driver.update.engine_events import list_job_steps
+from tensorplane.core.errors import UserError
+from tensorplane.driver.update import run_effects
+from tensorplane.driver.update.engine_events import list_job_steps
+from tensorplane.workloads.training_job.context import Placement
 from tests.support.run_events import SECRET, UNKNOWN, Event, events, files, hidden, planned, secret
-from workloads.training_job.context import Placement
 
 GOLDEN = Path(__file__).parent / "golden.txt"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.step import Step
-from driver.stack_settings import StackSettings
-from driver.update.stack import Stack, diagnostics
+from tensorplane.core.step import Step
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.update.stack import Stack, diagnostics
 
 _FAILED = """\
 Updating (dev):
@@ -92,7 +92,7 @@ def test_an_update_is_previewed_where_settings_differ_that_volumes_or_jobs_follo
     (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  tensorplane:volumes: {models: {sizeGib: 2}}\n")
     config = {f"tensorplane:{key}": {"value": json.dumps(value), "secret": False} for key, value in before.items()}
     monkeypatch.setattr(Stack, "_call", lambda *_: json.dumps([{"result": result, "config": config}]))
-    monkeypatch.setattr("driver.update.run_effects.code_differs", lambda *_: False)
+    monkeypatch.setattr("tensorplane.driver.update.run_effects.code_differs", lambda *_: False)
     stack = Stack(StackSettings("dev", tmp_path, tmp_path), Path("pulumi"), {})
     assert stack._may_delete_or_restart({"deployment": {"resources": deployed}}) == looks
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.volumes.snapshots import netapp_policy
+from tensorplane.components.volumes.snapshots import netapp_policy
 from tests.support.volume_problems import lines
 from tests.unit.volumes.clouds.azure_volumes import (
     AKS,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agents.ceph_mirror import __main__ as program
-from components.volumes.mirrors import ceph as ceph_mirror
+from tensorplane.agents.ceph_mirror import __main__ as program
+from tensorplane.components.volumes.mirrors import ceph as ceph_mirror
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
-from components.volumes.backends import embedded
-from embedded.cluster import csi
-from embedded.csi.contract import DRIVER
+from tensorplane import stack
+from tensorplane.components.volumes.backends import embedded
+from tensorplane.embedded.cluster import csi
+from tensorplane.embedded.csi.contract import DRIVER
 from tests.support import rendering
 from tests.support.rendering import Rendered, settings_of
 from tests.support.volume_problems import lines

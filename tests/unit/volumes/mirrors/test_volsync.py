@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
-from components.controllers.volsync import values as volsync_values
-from components.volumes.mirrors import volsync
+from tensorplane import stack
+from tensorplane.components.controllers.volsync import values as volsync_values
+from tensorplane.components.volumes.mirrors import volsync
 from tests.support import rendering
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree

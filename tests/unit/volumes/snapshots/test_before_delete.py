@@ -8,11 +8,11 @@ from typing import Any, cast
 import pulumi
 import pytest
 
-from components.volumes.backends import embedded
-from components.volumes.snapshots import before_delete
-from components.volumes.snapshots.before_delete import SnapshotApi, class_that_retains
-from core.errors import UNREACHABLE, ApiError
-from core.kube import Kube
+from tensorplane.components.volumes.backends import embedded
+from tensorplane.components.volumes.snapshots import before_delete
+from tensorplane.components.volumes.snapshots.before_delete import SnapshotApi, class_that_retains
+from tensorplane.core.errors import UNREACHABLE, ApiError
+from tensorplane.core.kube import Kube
 from tests.support.rendering import Registered, run
 
 KINDS = ("azureDisk", "azureFiles")
@@ -167,7 +167,7 @@ def test_the_class_has_what_the_drivers_own_class_says() -> None:
 
 
 def test_volumes_that_are_retained_or_have_no_snapshots_are_deleted_without() -> None:
-    import stack
+    from tensorplane import stack
 
     tree = {
         "cluster": {"kind": "existing", "context": "kind-dev"},
@@ -197,8 +197,8 @@ def test_a_class_of_azure_files_is_told_that_no_snapshot_is_left(monkeypatch: py
 
 
 def test_a_snapshot_that_goes_with_its_volume_is_not_said_to_keep_it() -> None:
-    from components.clusters.embedded import Embedded
-    from components.volumes.settings import VolumeArgs
+    from tensorplane.components.clusters.embedded import Embedded
+    from tensorplane.components.volumes.settings import VolumeArgs
 
     cluster = Embedded()  # which volumes that name their backend do not ask
     volumes = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agents.snapshots import __main__ as program
-from agents.snapshots import manifest
-from components.volumes.snapshots.snapshotter import ACCOUNT
+from tensorplane.agents.snapshots import __main__ as program
+from tensorplane.agents.snapshots import manifest
+from tensorplane.components.volumes.snapshots.snapshotter import ACCOUNT
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.support.volume_problems import EXISTING, FILES, lines

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-import stack
-from agents.snapshots import __main__ as program
-from components.base import field_docs
-from components.base.settings import Settings
-from components.controllers import kueue as kueue_controller
-from components.volumes.snapshots.settings import DEFAULT_KEEP, SnapshotsArgs
-from components.volumes.snapshots.snapshotter import ACCOUNT
-from stack import checks
+from tensorplane import stack
+from tensorplane.agents.snapshots import __main__ as program
+from tensorplane.components.base import field_docs
+from tensorplane.components.base.settings import Settings
+from tensorplane.components.controllers import kueue as kueue_controller
+from tensorplane.components.volumes.snapshots.settings import DEFAULT_KEEP, SnapshotsArgs
+from tensorplane.components.volumes.snapshots.snapshotter import ACCOUNT
+from tensorplane.stack import checks
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tensorplane.workloads.model_server.component import ModelServerArgs
 from tests.support.problems import dev, problems_of
-from workloads.model_server.component import ModelServerArgs
 
 HERE = {"volume": "models", "path": "digits"}
 ERRORS = {"metric": "errorRate", "threshold": 0.01}

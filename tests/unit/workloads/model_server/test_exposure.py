@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.base.labels import TRACK
+from tensorplane.components.base.labels import TRACK
 from tests.support import exposed
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from stack import checks
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack import checks
 from tests.support.problems import CPU, EKS, dev, problems_of
 from tests.support.rendered_files import rendered_tree
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import stack
-from agents.rollout.spec import RolloutSpec
-from components.base.labels import TRACK
-from components.base.settings import Settings
-from stack import checks
+from tensorplane import stack
+from tensorplane.agents.rollout.spec import RolloutSpec
+from tensorplane.components.base.labels import TRACK
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack import checks
 from tests.support import exposed
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import stack
-from cli.commands.run import plan, request
-from cli.commands.run.platform import Platform
-from cli.commands.run.request import JobOptions
-from components.base.settings import Settings
-from stack import team_settings
+from tensorplane import stack
+from tensorplane.cli.commands.run import plan, request
+from tensorplane.cli.commands.run.platform import Platform
+from tensorplane.cli.commands.run.request import JobOptions
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack import team_settings
 from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of

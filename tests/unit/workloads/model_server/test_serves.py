@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from workloads.model_server import serves
-from workloads.model_server.settings import ServedModel
+from tensorplane.workloads.model_server import serves
+from tensorplane.workloads.model_server.settings import ServedModel
 
 _HERE = {"volume": "models", "path": "digits"}
 _ERRORS = {"metric": "errorRate", "threshold": 0.01}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import stack
-from cli.commands.notebook import command as notebook_command
-from components.base.settings import Settings
-from core.errors import UserError
+from tensorplane import stack
+from tensorplane.cli.commands.notebook import command as notebook_command
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.support.problems import dev, problems_of
 from tests.support.rendered_files import rendered_tree
 

@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
+from tensorplane import stack
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of

@@ -7,7 +7,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from workloads.pipeline.join_key import JoinKey
+from tensorplane.workloads.pipeline.join_key import JoinKey
 
 
 @pytest.mark.parametrize(

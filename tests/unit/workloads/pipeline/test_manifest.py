@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from components.base.labels import FENCED, PIPELINE, QUEUE_LABEL, SOURCES, STAGE
 from tensorplane import declared_lineage
+from tensorplane.components.base.labels import FENCED, PIPELINE, QUEUE_LABEL, SOURCES, STAGE
 from tensorplane.stages.description import Stage
-from workloads.pipeline import manifest as pipeline_manifest
-from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import Server, StageContext, Stored
-from workloads.pods.files import bundle
-from workloads.pods.mounts import Mountable
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.settings import JobSettings
+from tensorplane.workloads.pipeline import manifest as pipeline_manifest
+from tensorplane.workloads.pipeline.manifest import PipelineContext
+from tensorplane.workloads.pipeline.settings import PipelineSettings
+from tensorplane.workloads.pipeline.stage_pods import Server, StageContext, Stored
+from tensorplane.workloads.pods.files import bundle
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.settings import JobSettings
 
 _SETTINGS: dict[str, Any] = {
     "prepare": {

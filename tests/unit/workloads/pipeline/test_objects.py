@@ -8,11 +8,11 @@ from unittest import mock
 
 import pytest
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.workloads.rules import pipeline_objects
 from tests.support.problems import problems_of
 from tests.support.rendering import Render
-from workloads.rules import pipeline_objects
 
 _AT = "tensorplane:workloads"
 _RUN = {"command": ["sh", "-c", "true"], "image": "team/a:1"}

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from workloads.pipeline import manifest as pipeline_manifest
-from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageContext, Stored
-from workloads.pods import pod, sources
-from workloads.pods.files import bundle
-from workloads.pods.mounts import Mountable
+from tensorplane.workloads.pipeline import manifest as pipeline_manifest
+from tensorplane.workloads.pipeline.manifest import PipelineContext
+from tensorplane.workloads.pipeline.settings import PipelineSettings
+from tensorplane.workloads.pipeline.stage_pods import StageContext, Stored
+from tensorplane.workloads.pods import pod, sources
+from tensorplane.workloads.pods.files import bundle
+from tensorplane.workloads.pods.mounts import Mountable
 
 _LARGE = {"train.py": b"print(1)", "inner/words.txt": bytes(range(256)) * 9000}
 _STAGE = {"command": ["./program"], "inputs": {"texts": "raw"}, "output": "made"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agents.triggers.spec import TriggerSpec
+from tensorplane.agents.triggers.spec import TriggerSpec
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered

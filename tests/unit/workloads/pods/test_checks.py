@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.pods.files import of_script
 from tests.support.problems import dev, problems_of
-from workloads.pods import sources
-from workloads.pods.files import of_script
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty project."""
-    monkeypatch.setattr("workloads.pods.sources.PROJECT", tmp_path)
+    monkeypatch.setattr("tensorplane.workloads.pods.sources.PROJECT", tmp_path)
     return tmp_path
 
 

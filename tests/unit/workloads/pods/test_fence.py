@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agents.lost_nodes import pods
-from components.base import labels
-from workloads.pods.fence import is_fenced
-from workloads.pods.mounts import Mountable
-from workloads.training_job.settings import JobSettings
+from tensorplane.agents.lost_nodes import pods
+from tensorplane.components.base import labels
+from tensorplane.workloads.pods.fence import is_fenced
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.training_job.settings import JobSettings
 
 _VOLUMES = {"models": Mountable("models"), "data": Mountable("data"), "disk": Mountable("disk", one_node=True)}
 _JOB: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """Files of a job as ConfigMap data."""
 
-from workloads.pods import files as pods_files
-from workloads.pods import sources
-from workloads.pods.checks import LIMIT_BYTES
+from tensorplane.workloads.pods import files as pods_files
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.pods.checks import LIMIT_BYTES
 
 
 def test_bytes_that_are_not_text_travel_as_base64() -> None:

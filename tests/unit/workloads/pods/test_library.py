@@ -9,12 +9,12 @@ from typing import Any
 import pulumi
 import pytest
 
+from tensorplane.workloads.pods import sources
+from tensorplane.workloads.pods.files import shared_library
+from tensorplane.workloads.training_job import deployed_runs
+from tensorplane.workloads.training_job.run import Recorded
 from tests.support.rendered_files import rendered_anew, rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
-from workloads.pods import sources
-from workloads.pods.files import shared_library
-from workloads.training_job import deployed_runs
-from workloads.training_job.run import Recorded
 
 JOB: Mapping[str, Any] = {
     "kind": "trainingJob",

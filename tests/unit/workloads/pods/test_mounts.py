@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.volumes.backends.nfs import Nfs
+from tensorplane.components.volumes.backends.nfs import Nfs
 from tests.support.problems import dev, problems_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workloads.pods.variables import in_order
+from tensorplane.workloads.pods.variables import in_order
 
 
 def _replaced(variables: list[dict[str, Any]]) -> dict[str, str]:

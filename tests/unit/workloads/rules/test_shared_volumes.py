@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.volumes.backend import Backend
+from tensorplane.components.volumes.backend import Backend
 from tests.support.problems import problems_of
 from tests.support.rendering import GPU_IMAGE
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.training_job.manifest import JobManifest
+from tensorplane.workloads.training_job.settings import Checkpoints
 from tests.support.planned_jobs import job_context, planned, variables
-from workloads.pods.mounts import Mountable
-from workloads.training_job.manifest import JobManifest
-from workloads.training_job.settings import Checkpoints
 
 _STEPS, _MINUTES = "CHECKPOINT_STEPS", "CHECKPOINT_INTERRUPTION_MINUTES"
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.problems import Key
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.problems import Key
+from tensorplane.components.base.settings import Settings
+from tensorplane.workloads.family import WorkloadArgs
+from tensorplane.workloads.training_job import tensorflow_image
 from tests.support.problems import CPU, EKS, dev, problems_of
 from tests.support.rendered_files import rendered_tree
-from workloads.family import WorkloadArgs
-from workloads.training_job import tensorflow_image
 
 _CIDR = "use addresses as a CIDR, such as 203.0.113.0/24, or internet"
 

@@ -9,14 +9,14 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
-from components.base.settings import Settings
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
 from tensorplane.launch import EXIT_NOT_RETRIED
 from tensorplane.stop import EXIT_SAVED
+from tensorplane.workloads.pods import sources
 from tests.support import rendering
 from tests.support.rendered_files import rendered_anew, rendered_file, rendered_tree
 from tests.support.rendering import GPU_IMAGE, PROJECT, Render, Rendered, settings_of
-from workloads.pods import sources
 
 DEV = PROJECT / "Pulumi.dev.yaml"
 SECRET_MARK = "4dabf18193072939515e22adb298388d"

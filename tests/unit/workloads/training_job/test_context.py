@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.labels import STACK
-from stack import ResolvedStack
+from tensorplane import stack
+from tensorplane.components.base.labels import STACK
+from tensorplane.stack import ResolvedStack
+from tensorplane.workloads.training_job.component import TrainingJobArgs
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.platform_context import job_context
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
-from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.platform_context import job_context
 
 STACKS = [
     path

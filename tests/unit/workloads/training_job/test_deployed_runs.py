@@ -7,8 +7,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.base import outputs
-from workloads.training_job import deployed_runs
+from tensorplane.components.base import outputs
+from tensorplane.workloads.training_job import deployed_runs
 
 _DEPLOYED: dict[str, dict[str, Any]] = {
     "digits": {"jobSet": "digits-1", "run": {"name": "digits-1", "decisive": {}, "manifest": "m", "kept": False}},

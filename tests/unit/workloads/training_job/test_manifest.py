@@ -10,28 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.pods.streams import Client
+from tensorplane.workloads.training_job import manifest as training_job_manifest
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import plan
+from tensorplane.workloads.training_job.settings import JobSettings
 from tests.support.planned_jobs import IMAGE, SETTINGS, container, job, job_context, planned, variables
 from tests.support.rendering import PROJECT
-from workloads.pods.mounts import Mountable
-from workloads.pods.streams import Client
-from workloads.training_job import manifest as training_job_manifest
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import plan
-from workloads.training_job.settings import JobSettings
 
 LOADED = """
 import importlib, pkgutil, sys
-import workloads
+from tensorplane import workloads
 
-found = [each.name for each in pkgutil.walk_packages(workloads.__path__, "workloads.")]
-pods = ["workloads.pods." + each for each in ("files", "mounts", "objects", "streams")]
-names = [each for each in found if each.count(".") > 1 and (each.endswith("settings") or ".strategies." in each)] + pods
+found = [each.name for each in pkgutil.walk_packages(workloads.__path__, "tensorplane.workloads.")]
+pods = ["tensorplane.workloads.pods." + each for each in ("files", "mounts", "objects", "streams")]
+names = [each for each in found if each.count(".") > 2 and (each.endswith("settings") or ".strategies." in each)] + pods
 for name in names:
     importlib.import_module(name)
 
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import plan
-from workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import plan
+from tensorplane.workloads.training_job.settings import JobSettings
 
 settings = JobSettings.model_validate({"command": ["true"], "strategy": {"kind": "single"}})
 plan(settings, JobContext("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
@@ -43,19 +43,17 @@ def test_planning_needs_no_pulumi_and_no_cluster() -> None:
     shown = subprocess.run([sys.executable, "-c", LOADED], cwd=PROJECT, capture_output=True, text=True, check=True)
     imported, _, loaded = shown.stdout.partition("|")
     assert {
-        "workloads.sweep.settings",
-        "workloads.pods.mounts",
-        "workloads.training_job.strategies.single",
+        "tensorplane.workloads.sweep.settings",
+        "tensorplane.workloads.pods.mounts",
+        "tensorplane.workloads.training_job.strategies.single",
     } <= {*imported.split()}
+    assert not [name for name in loaded.split() if name.startswith(("tensorplane.stack.", "tensorplane.embedded"))]
     assert not {name.partition(".")[0] for name in loaded.split()} & {
         "pulumi",
         "pulumi_kubernetes",
         "kubernetes",
         "grpc",
         "tensorflow",
-        "stack",
-        "core",
-        "embedded",
     }
 
 

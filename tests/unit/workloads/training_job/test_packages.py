@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from stack_file import package_lock
-from stack_file.package_lock import PackageLock
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack_file import package_lock
+from tensorplane.stack_file.package_lock import PackageLock
+from tensorplane.workloads.training_job import packages
+from tensorplane.workloads.training_job import packages as checks
+from tensorplane.workloads.training_job.platform_context import job_context
+from tensorplane.workloads.training_job.settings import JobSettings
 from tests.support.problems import dev, problems_of
-from workloads.training_job import packages
-from workloads.training_job import packages as checks
-from workloads.training_job.platform_context import job_context
-from workloads.training_job.settings import JobSettings
 
 PINS = {"numpy": "2.4.6", "tf-keras": "2.21.0"}
 LOCKED = ("pandas==2.2.3 --hash=sha256:aa",)
@@ -25,11 +25,12 @@ OF_THE_IMAGE = "tf-keras==2.21.0 --hash=sha256:bb"
 @pytest.fixture(autouse=True)
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A project whose lock has pandas."""
-    (tmp_path / "runtime").mkdir()
-    (tmp_path / "runtime" / "requirements.txt").write_text("".join(f"{n}=={v}\n" for n, v in PINS.items()))
+    requirements = tmp_path / "training.txt"
+    requirements.write_text("".join(f"{n}=={v}\n" for n, v in PINS.items()))
+    monkeypatch.setattr(package_lock, "TRAINING_IMAGE", requirements)
     package_lock.write(
         tmp_path,
-        PackageLock(package_lock.base_image_hash(tmp_path), {"pandas==2.2.3": LOCKED, "tf-keras": (OF_THE_IMAGE,)}),
+        PackageLock(package_lock.base_image_hash(), {"pandas==2.2.3": LOCKED, "tf-keras": (OF_THE_IMAGE,)}),
     )
     for module in (checks, packages):
         monkeypatch.setattr(module, "PROJECT", tmp_path)
@@ -51,7 +52,7 @@ def test_packages_that_are_not_locked_name_the_command() -> None:
 
 
 def test_a_lock_for_an_older_training_image_is_stale(project: Path) -> None:
-    (project / "runtime" / "requirements.txt").write_text("numpy==2.5.0\n")
+    (project / "training.txt").write_text("numpy==2.5.0\n")
     reason = "packages.lock was written for a training image with other packages; run: tensorplane image lock"
     assert of(["pandas==2.2.3"]) == [f"packages: {reason}"]
 

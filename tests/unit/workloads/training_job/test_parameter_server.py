@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def _manifest(**strategy: Any) -> JobManifest:

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from components.queues import QueueArgs
-from components.queues.capacity import PodSet
-from components.queues.settings import Priority
-from stack import ResolvedStack, StackConfig
+from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.queues.settings import Priority
+from tensorplane.stack import ResolvedStack, StackConfig
+from tensorplane.workloads.training_job import queueing
+from tensorplane.workloads.training_job.settings import Checkpoints
 from tests.queues.jobs import workers
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of, settings_of_fleet
 from tests.support import counts
-from workloads.training_job import queueing
-from workloads.training_job.settings import Checkpoints
 
 _JOBS = counts.of(quick=60, nightly=5000)
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from components.base.model import Resources
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.pods.mounts import Mountable
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role, Total, total
+from tensorplane.workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.strategies import Strategy
 from tests.support.planned_jobs import IMAGE, SETTINGS, container, job, job_context, variables
-from workloads.pods.mounts import Mountable
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role, Total, total
-from workloads.training_job.settings import JobSettings
-from workloads.training_job.strategies import Strategy
 
 
 class Parts(Strategy, family=True):

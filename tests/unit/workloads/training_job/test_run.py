@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.training_job import run as training_job_run
-from workloads.training_job.run import Decisive, Recorded
+from tensorplane.workloads.training_job import run as training_job_run
+from tensorplane.workloads.training_job.run import Decisive, Recorded
 
 DECISIVE = Decisive({"command": ["python3", "train.py"], "image": "train:1", "attempt": None})
 OTHER = Decisive({"command": ["python3", "train.py"], "image": "train:2", "attempt": None})

@@ -11,6 +11,9 @@ from typing import Any, ClassVar
 import pytest
 
 from tensorplane.unpack import unpack
+from tensorplane.workloads.pods.mounts import Location, Mountable
+from tensorplane.workloads.training_job.manifest import JobManifest, plan
+from tensorplane.workloads.training_job.settings import JobSettings
 from tests.support.planned_jobs import (
     IMAGE,
     SETTINGS,
@@ -20,9 +23,6 @@ from tests.support.planned_jobs import (
     planned,
     variables,
 )
-from workloads.pods.mounts import Location, Mountable
-from workloads.training_job.manifest import JobManifest, plan
-from workloads.training_job.settings import JobSettings
 
 
 class TestScript:

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.base.model import Resources
-from workloads.training_job import job_set, tf_config
-from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
-from workloads.training_job.strategies.multi_worker_mirrored import MultiWorkerMirrored
-from workloads.training_job.strategies.single import Single
+from tensorplane.components.base.model import Resources
+from tensorplane.workloads.training_job import job_set, tf_config
+from tensorplane.workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
+from tensorplane.workloads.training_job.strategies.multi_worker_mirrored import MultiWorkerMirrored
+from tensorplane.workloads.training_job.strategies.single import Single
 
 LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,10}[a-z0-9])?", fullmatch=True)
 ROLES = st.lists(

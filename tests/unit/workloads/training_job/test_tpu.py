@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from workloads.training_job.context import JobContext, Placement
-from workloads.training_job.manifest import plan
-from workloads.training_job.role import total
-from workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.context import JobContext, Placement
+from tensorplane.workloads.training_job.manifest import plan
+from tensorplane.workloads.training_job.role import total
+from tensorplane.workloads.training_job.settings import JobSettings
 
 
 def settings(topology: str, accelerator: str = "tpu-v5e", **strategy: Any) -> JobSettings:

@@ -9,12 +9,12 @@ import pulumi
 import pytest
 import yaml
 
-import stack
-from cli import stack_config
-from cli.commands.check import command as check_command
-from core.errors import UserError
-from core.paths import PROJECT
-from driver.stack_settings import StackSettings
+from tensorplane import stack
+from tensorplane.cli import stack_config
+from tensorplane.cli.commands.check import command as check_command
+from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
+from tensorplane.driver.stack_settings import StackSettings
 from tests.support import rendering
 
 

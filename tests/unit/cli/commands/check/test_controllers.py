@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 import yaml
 
-import stack
-from cli.commands.check import controllers
-from components.base.settings import Settings
-from core.errors import UserError
-from core.kube import Kube
+from tensorplane import stack
+from tensorplane.cli.commands.check import controllers
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.core.kube import Kube
 from tests.support.rendering import PROJECT
 
 _TREE = {

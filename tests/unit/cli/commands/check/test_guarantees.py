@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import stack
-from cli.commands.check import guarantees
-from cli.commands.check.guarantees import GpuGuarantees, Guarantee
-from components.base.settings import Settings
-from stack import ResolvedStack
+from tensorplane import stack
+from tensorplane.cli.commands.check import guarantees
+from tensorplane.cli.commands.check.guarantees import GpuGuarantees, Guarantee
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack import ResolvedStack
 
 OURS = "tensorplane-dev"
 L4 = {"tensorplane.dev/flavor": "l4", "tensorplane.dev/accelerator": "l4"}

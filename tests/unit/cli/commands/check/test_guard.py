@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import stack
-from cli.commands.check import guard
-from components.base.settings import Settings
-from stack.gpu_guard import policies
+from tensorplane import stack
+from tensorplane.cli.commands.check import guard
+from tensorplane.components.base.settings import Settings
+from tensorplane.stack.gpu_guard import policies
 from tests.unit.admission.test_job_policies import TREE
 
 GPUS = {"containers": [{"name": "main", "resources": {"limits": {"amd.com/gpu": "2"}}}]}

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-import stack
-from cli import __main__ as commands
-from cli import stack_config
-from cli.commands.check import node_sizes
-from components.base.settings import Settings
-from core.kube import Kube
+from tensorplane import stack
+from tensorplane.cli import __main__ as commands
+from tensorplane.cli import stack_config
+from tensorplane.cli.commands.check import node_sizes
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.kube import Kube
 from tests.support.problems import put
 from tests.support.rendering import PROJECT, settings_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.check import cluster
-from core.errors import UserError
+from tensorplane.cli.commands.check import cluster
+from tensorplane.core.errors import UserError
 from tests.support.workload_stacks import JOB, PLATFORM, SERVER, Project
 
 NAMESPACE = "/api/v1/namespaces/tensorplane-dev"

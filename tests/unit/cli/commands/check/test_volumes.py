@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.commands.check import volumes as live_check
-from components.clusters.embedded import Embedded
-from components.volumes.settings import VolumeArgs
+from tensorplane.cli.commands.check import volumes as live_check
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.volumes.settings import VolumeArgs
 
 AT = "/api/v1/namespaces/ml/persistentvolumeclaims"
 ANSWERS: dict[str, list[dict[str, Any]]] = {

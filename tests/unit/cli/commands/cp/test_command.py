@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.cp import command as cp
-from cli.commands.cp import transfer
-from cli.commands.cp.paths import VolumePath
-from core.errors import UserError
+from tensorplane.cli.commands.cp import command as cp
+from tensorplane.cli.commands.cp import transfer
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.core.errors import UserError
 
 
 class _Program:

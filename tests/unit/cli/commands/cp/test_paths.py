@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.cp import command as cp
-from cli.commands.cp import paths
-from cli.commands.cp.paths import VolumePath
-from core.errors import UserError
+from tensorplane.cli.commands.cp import command as cp
+from tensorplane.cli.commands.cp import paths
+from tensorplane.cli.commands.cp.paths import VolumePath
+from tensorplane.core.errors import UserError
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.commands.cp import plan, transfer
-from core.errors import UserError
+from tensorplane.cli.commands.cp import plan, transfer
+from tensorplane.core.errors import UserError
 from tests.support import counts
 
 

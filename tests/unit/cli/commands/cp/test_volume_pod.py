@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import stack
-from cli.commands.cp import volume_pod
-from components.base.settings import Settings
-from core.errors import UserError
+from tensorplane import stack
+from tensorplane.cli.commands.cp import volume_pod
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.support.problems import dev
 
 

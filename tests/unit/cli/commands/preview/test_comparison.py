@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import comparison, merge_base, render
-from cli.commands.preview.engine import Streamed
-from cli.commands.preview.report import Report
-from core.errors import UserError
-from driver.update.data_at_risk import Acknowledged
+from tensorplane.cli.commands.preview import comparison, merge_base, render
+from tensorplane.cli.commands.preview.engine import Streamed
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.core.errors import UserError
+from tensorplane.driver.update.data_at_risk import Acknowledged
 from tests.hosts.preview_events import diagnostic
 
 _URN = "urn:pulumi:dev::tensorplane::"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.preview import cost_notes, words
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Report
-from cli.commands.preview.sections import cost
+from tensorplane.cli.commands.preview import cost_notes, words
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.sections import cost
 from tests.hosts import preview_events as events
 
 ESTIMATES = (

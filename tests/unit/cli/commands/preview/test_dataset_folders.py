@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cli.commands.preview import dataset_folders
-from cli.commands.preview.report import Outputs, Report
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import dataset_folders
+from tensorplane.cli.commands.preview.report import Outputs, Report
+from tensorplane.cli.output.escaping import line as shown
 
 VOLUME = "tensorplane:index:Volume"
 SIZE = {"sizeGib": 1}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import declared
+from tensorplane.cli.commands.preview import declared
 
 CLAIM, CLASS = "kubernetes:core/v1:PersistentVolumeClaim", "kubernetes:storage.k8s.io/v1:StorageClass"
 PERSISTENT: declared.Resource = ("kubernetes:core/v1:PersistentVolume", {})

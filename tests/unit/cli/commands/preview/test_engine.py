@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli.commands.preview import engine
-from driver.stack_settings import StackSettings
-from driver.target import Target
+from tensorplane.cli.commands.preview import engine
+from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.target import Target
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -21,12 +21,14 @@ def test_a_stack_that_is_not_there_is_previewed_in_a_state_of_its_own(
     kept = "file:///kept"
     monkeypatch.delenv("PULUMI_BACKEND_URL", raising=False)
     monkeypatch.setattr(
-        "cli.commands.preview.engine.toolchain.tools", lambda: SimpleNamespace(path=lambda name: Path(name))
+        "tensorplane.cli.commands.preview.engine.toolchain.tools", lambda: SimpleNamespace(path=lambda name: Path(name))
     )
-    monkeypatch.setattr("driver.target.cluster.is_running", lambda instance: True)
+    monkeypatch.setattr("tensorplane.driver.target.cluster.is_running", lambda instance: True)
     monkeypatch.setattr(engine, "_compare", lambda settings, target: None)
-    monkeypatch.setattr("cli.commands.preview.engine.stand_ins.needed", dict)
-    monkeypatch.setattr("cli.commands.preview.engine.stand_ins.on_path", lambda needed, path: nullcontext(path))
+    monkeypatch.setattr("tensorplane.cli.commands.preview.engine.stand_ins.needed", dict)
+    monkeypatch.setattr(
+        "tensorplane.cli.commands.preview.engine.stand_ins.on_path", lambda needed, path: nullcontext(path)
+    )
     monkeypatch.setattr(StackSettings, "has_stack", lambda *_: made)
     monkeypatch.setattr(Target, "environment", lambda self: {"PULUMI_BACKEND_URL": kept, "PATH": "/bin"})
     monkeypatch.setattr(Target, "api", lambda self: None)

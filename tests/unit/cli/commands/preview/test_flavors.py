@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.commands.preview import flavors
-from cli.commands.preview.report import Components, Report
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import flavors
+from tensorplane.cli.commands.preview.report import Components, Report
+from tensorplane.cli.output.escaping import line as shown
 from tests.hosts.preview_events import queue
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cli.commands.preview import gates, words
-from cli.commands.preview.report import Report
-from cli.commands.preview.sections import interrupts
-from cli.output.escaping import line as shown
-from workloads.model_server import serves
-from workloads.model_server.settings import ServedModel
+from tensorplane.cli.commands.preview import gates, words
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.sections import interrupts
+from tensorplane.cli.output.escaping import line as shown
+from tensorplane.workloads.model_server import serves
+from tensorplane.workloads.model_server.settings import ServedModel
 
 
 def _parts(*given: dict[str, object], percent: int = 10) -> list[str]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import comparison, render
-from cli.commands.preview.engine import Streamed
-from cli.commands.preview.report import Change, PolicyResult, Property, Report
-from cli.commands.preview.section import SEPARATOR
-from driver.update.data_at_risk import Acknowledged, Risk
+from tensorplane.cli.commands.preview import comparison, render
+from tensorplane.cli.commands.preview.engine import Streamed
+from tensorplane.cli.commands.preview.report import Change, PolicyResult, Property, Report
+from tensorplane.cli.commands.preview.section import SEPARATOR
+from tensorplane.driver.update.data_at_risk import Acknowledged, Risk
 
 PASSED = PolicyResult("a", "p 1")
 REFUSED, ADVISED = PolicyResult("b", "p 1", "mandatory", ("no",)), PolicyResult("c", "p 1", "advisory", ("maybe",))
@@ -55,7 +55,7 @@ def test_how_policies_judged_is_the_second_line(verdicts: list[PolicyResult], sa
 
 
 def test_rules_that_the_stack_disables_are_named_beside_those_that_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driver.update.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
+    monkeypatch.setattr("tensorplane.driver.update.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
     assert _head(Report("mine", policy_results=(PASSED,)))[1] == (
         "**Policies:** 1 judged, none refuses; disabled: gpu-quota."
     )

@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.commands.preview import picture, render, stages
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Change, PolicyResult, Property, Report
-from cli.output import escaping
-from components.base import outputs
-from driver.update.data_at_risk import Risk
+from tensorplane.cli.commands.preview import picture, render, stages
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import Change, PolicyResult, Property, Report
+from tensorplane.cli.output import escaping
+from tensorplane.components.base import outputs
+from tensorplane.driver.update.data_at_risk import Risk
 from tests.hosts.preview_events import group, queue
 from tests.support import forges
 from tests.support.hostile_names import HOSTILE

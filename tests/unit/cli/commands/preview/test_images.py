@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import render
-from cli.commands.preview.head import LIMIT
-from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.section import SEPARATOR
-from cli.commands.preview.sections import in_words
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.head import LIMIT
+from tensorplane.cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.commands.preview.section import SEPARATOR
+from tensorplane.cli.commands.preview.sections import in_words
+from tensorplane.cli.output.escaping import line as shown
 from tests.hosts.preview_events import SECRET, UNKNOWN_TEXT
 
 MANY = 1000

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.preview import comparison, render
-from cli.commands.preview.engine import Streamed
-from cli.commands.preview.head import LIMIT
-from cli.commands.preview.report import PolicyResult, Report
-from cli.commands.preview.section import SEPARATOR
-from driver.update.data_at_risk import Risk
+from tensorplane.cli.commands.preview import comparison, render
+from tensorplane.cli.commands.preview.engine import Streamed
+from tensorplane.cli.commands.preview.head import LIMIT
+from tensorplane.cli.commands.preview.report import PolicyResult, Report
+from tensorplane.cli.commands.preview.section import SEPARATOR
+from tensorplane.driver.update.data_at_risk import Risk
 from tests.support import many_workloads
 from tests.unit.cli.commands.preview.test_reports import ASKED, BEFORE, COMMIT
 

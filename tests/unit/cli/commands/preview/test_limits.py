@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cli.commands.preview import limits
-from cli.commands.preview.report import Change, Property, Report
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import limits
+from tensorplane.cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.output.escaping import line as shown
 
 QUEUE = "kueue.x-k8s.io/v1beta2:ClusterQueue"
 QUOTA = 'spec.resourceGroups[0].flavors["tensorplane-prod-t4"].resources["{}"].nominalQuota'

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cli.commands.preview import mounts
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Components, Report
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import mounts
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import Components, Report
+from tensorplane.cli.output.escaping import line as shown
 
 NEW: Components = {"tensorplane:index:Volume": {"weights": ({}, {"sizeGib": 1})}}
 JOB, SERVER = "tensorplane:index:TrainingJob", "tensorplane:index:ModelServer"

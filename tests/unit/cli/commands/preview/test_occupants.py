@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cli.commands.preview import occupants
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Components, Outputs, Report
+from tensorplane.cli.commands.preview import occupants
+from tensorplane.cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview.report import Components, Outputs, Report
 from tests.hosts.preview_events import group, queue
 
 LABELS = {"tensorplane.dev/accelerator": "t4", "tensorplane.dev/flavor": "t4"}

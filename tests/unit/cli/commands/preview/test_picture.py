@@ -5,8 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
-from cli.commands.preview import picture
-from cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview import picture
+from tensorplane.cli.commands.preview.report import Report
 
 MINUS = "\N{MINUS SIGN}"
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import pods
-from cli.commands.preview.pods import Pods
+from tensorplane.cli.commands.preview import pods
+from tensorplane.cli.commands.preview.pods import Pods
 
 URN = "urn:pulumi:dev::tensorplane::tensorplane:index:TrainingJob"
 JOB_SET = "kubernetes:jobset.x-k8s.io/v1alpha2:JobSet"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cli.commands.preview import properties, property_path
-from cli.commands.preview.report import Property
+from tensorplane.cli.commands.preview import properties, property_path
+from tensorplane.cli.commands.preview.report import Property
 from tests.hosts.preview_events import SECRET, detailed
 
 

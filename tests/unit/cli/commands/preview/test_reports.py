@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import comparison, picture, render
-from cli.commands.preview.engine import Streamed
-from cli.commands.preview.report import Report
-from driver.update.data_at_risk import Acknowledged
+from tensorplane.cli.commands.preview import comparison, picture, render
+from tensorplane.cli.commands.preview.engine import Streamed
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.driver.update.data_at_risk import Acknowledged
 from tests.support import previewed_graphs
 
 REPORTS = Path(__file__).parent / "reports"

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from cli.commands.preview import render
-from cli.commands.preview.head import LIMIT
-from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.section import SEPARATOR
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.head import LIMIT
+from tensorplane.cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.commands.preview.section import SEPARATOR
+from tensorplane.cli.output.escaping import line as shown
 
 MANY = 200
 POD = "spec.template.spec"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cli.commands.preview import properties, render
-from cli.commands.preview.report import Change, Report
-from cli.commands.preview.rows import common_apart, rarest_first, rows, together
+from tensorplane.cli.commands.preview import properties, render
+from tensorplane.cli.commands.preview.report import Change, Report
+from tensorplane.cli.commands.preview.rows import common_apart, rarest_first, rows, together
 from tests.hosts.preview_events import detailed
 
 MANY = 40

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cli.commands.preview import spending
-from components.base.price import Usd
-from components.cost.difference import Compared
-from components.cost.estimate import EXPECTED, MAX, MIN, OWNED, Estimate
+from tensorplane.cli.commands.preview import spending
+from tensorplane.components.base.price import Usd
+from tensorplane.components.cost.difference import Compared
+from tensorplane.components.cost.estimate import EXPECTED, MAX, MIN, OWNED, Estimate
 
 
 def _group(least: float, most: float) -> Estimate:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import words
-from cli.commands.preview.report import Report
-from cli.commands.preview.sections import in_words
-from cli.output.escaping import line as shown
+from tensorplane.cli.commands.preview import words
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.sections import in_words
+from tensorplane.cli.output.escaping import line as shown
 from tests.hosts.preview_events import group, queue
 
 T4 = group("t4", "g4dn.xlarge", (0, 20), gpusMax=20, hourlyUsdMax=10.5)

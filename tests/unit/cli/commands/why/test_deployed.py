@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agents.lost_nodes import cluster
-from cli.commands.why import deployed
-from cli.commands.why.answer import Answer
-from cli.kueue.objects import JobObjects
+from tensorplane.agents.lost_nodes import cluster
+from tensorplane.cli.commands.why import deployed
+from tensorplane.cli.commands.why.answer import Answer
+from tensorplane.cli.kueue.objects import JobObjects
 
 _READY, _NOT_READY = ({"type": "Ready", "status": status} for status in ("True", "False"))
 _UNKNOWN = {"type": "Ready", "status": "Unknown"}

@@ -6,15 +6,15 @@ from typing import Any, cast
 
 import pytest
 
-from cli.commands.why import command as why
-from cli.commands.why import reasons
-from cli.commands.why.answer import Observed
-from cli.kueue.objects import ClusterObjects, JobObjects
-from cli.kueue.quota_tree import QuotaTree
-from core.kube import Kube
+from tensorplane.cli.commands.why import command as why
+from tensorplane.cli.commands.why import reasons
+from tensorplane.cli.commands.why.answer import Observed
+from tensorplane.cli.kueue.objects import ClusterObjects, JobObjects
+from tensorplane.cli.kueue.quota_tree import QuotaTree
+from tensorplane.core.kube import Kube
+from tensorplane.workloads.pods.mounts import Mountable
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
 from tests.support.planned_jobs import job_context, planned
-from workloads.pods.mounts import Mountable
 
 
 def test_why_tells_the_reason_and_how_to_run_it_again() -> None:

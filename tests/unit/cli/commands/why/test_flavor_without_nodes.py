@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agents.quota_return.flavors import TAINT
-from cli.kueue.objects import ClusterObjects
-from components.base.labels import FLAVOR
+from tensorplane.agents.quota_return.flavors import TAINT
+from tensorplane.cli.kueue.objects import ClusterObjects
+from tensorplane.components.base.labels import FLAVOR
 from tests.unit.cli.commands.why.test_why import answer, borrowed_by_research
 
 H100 = "h100-80gb"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.why import limits, pods, reasons
-from cli.kueue.objects import JobObjects
+from tensorplane.cli.commands.why import limits, pods, reasons
+from tensorplane.cli.kueue.objects import JobObjects
 from tests.unit.cli.commands.why.test_why import WAITING, WAITING_DETAILS, changed
 from tests.unit.cli.kueue.recorded import observed
 

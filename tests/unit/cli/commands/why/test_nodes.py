@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from agents.lost_nodes import cluster
-from cli.commands.why import nodes
-from cli.kueue.objects import JobObjects, details
-from components.base.labels import FENCED
-from core.kube import Kube
+from tensorplane.agents.lost_nodes import cluster
+from tensorplane.cli.commands.why import nodes
+from tensorplane.cli.kueue.objects import JobObjects, details
+from tensorplane.components.base.labels import FENCED
+from tensorplane.core.kube import Kube
 from tests.support.failed_jobs import NOW
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.quota_return.state import RETRY_AT, RETURN_COUNT, RETURN_REASON
-from cli.commands.why import answer as why_answer
+from tensorplane.agents.quota_return.state import RETRY_AT, RETURN_COUNT, RETURN_REASON
+from tensorplane.cli.commands.why import answer as why_answer
 from tests.unit.cli.commands.why.test_why import WAITING, answer, changed
 
 _REASON = "its pods are refused: exceeded quota: small"

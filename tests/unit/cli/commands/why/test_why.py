@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agents.lost_nodes import cluster
-from cli.commands.top import rows
-from cli.commands.why import answer as why_answer
-from cli.commands.why import command as why_command
-from cli.commands.why import pods as why_pods
-from cli.commands.why import reasons, shortage, waiting
-from cli.kueue import flavor_fit, quota_tree, unqueued
-from cli.kueue import workloads as queue_work
-from cli.kueue.objects import ClusterObjects, JobObjects
-from cli.kueue.workloads import Pods
-from cli.training_jobs.find import get_job_set
-from components.catalog import GPU_RESOURCE
-from core.errors import UserError
+from tensorplane.agents.lost_nodes import cluster
+from tensorplane.cli.commands.top import rows
+from tensorplane.cli.commands.why import answer as why_answer
+from tensorplane.cli.commands.why import command as why_command
+from tensorplane.cli.commands.why import pods as why_pods
+from tensorplane.cli.commands.why import reasons, shortage, waiting
+from tensorplane.cli.kueue import flavor_fit, quota_tree, unqueued
+from tensorplane.cli.kueue import workloads as queue_work
+from tensorplane.cli.kueue.objects import ClusterObjects, JobObjects
+from tensorplane.cli.kueue.workloads import Pods
+from tensorplane.cli.training_jobs.find import get_job_set
+from tensorplane.components.catalog import GPU_RESOURCE
+from tensorplane.core.errors import UserError
 from tests.support.goldens import GOLDEN
 from tests.unit.cli.kueue.recorded import observed, recorded
 

@@ -8,8 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
-from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.sections import changes
+from tensorplane.cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.commands.preview.sections import changes
 
 BINDING = "admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding"
 MEMORY = "spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources.limits.memory"

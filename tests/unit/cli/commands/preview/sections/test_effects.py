@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from cli.commands.preview import render
-from cli.commands.preview.report import Change, Property, Report
-from cli.commands.preview.sections import effects
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.commands.preview.sections import effects
 
 TEMPLATE, GROUP = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"
 ROLLED = "its nodes are replaced one by one, and their pods restart"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.commands.preview import render
-from cli.commands.preview.report import Change, Property, Report
+from tensorplane.cli.commands.preview import render
+from tensorplane.cli.commands.preview.report import Change, Property, Report
 
 POOL = "aws:eks/nodeGroup:NodeGroup"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.commands.preview.sections import policies
-from driver.update import policy_pack
+from tensorplane.cli.commands.preview.sections import policies
+from tensorplane.driver.update import policy_pack
 
 
 def test_the_packs_own_rules_are_described() -> None:

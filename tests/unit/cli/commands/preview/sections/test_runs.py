@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cli.commands.preview.report import Report
-from cli.commands.preview.sections import runs
+from tensorplane.cli.commands.preview.report import Report
+from tensorplane.cli.commands.preview.sections import runs
 
 LINE = "restarts digits from step 400"
 

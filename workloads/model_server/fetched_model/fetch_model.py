@@ -27,8 +27,8 @@ from urllib.parse import urlsplit
 
 GRAPHS = ("saved_model.pb", "saved_model.pbtxt")
 """A folder with one of these is a SavedModel."""
-_MOST_TRIES, _FIRST_WAIT_SECONDS, _READ_SECONDS = 5, 1.0, 60.0
-_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TRIES, _FIRST_WAIT_SECONDS, _READ_SECONDS = 5, 1.0, 60.0
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which a later request may succeed."""
 _CHUNK = 1 << 20
 _DEEPEST = 2
@@ -40,14 +40,14 @@ class NoModelError(Exception):
 
 
 def fetch(folder: Path, archive: Path) -> None:
-    """Unpacks an archive, and puts the folders of the model's versions into this folder."""
+    """Unpack an archive, and put the folders of the model's versions into this folder."""
     unpacked = folder / ".unpacked"
     _unpack(archive, unpacked)
     move_versions(folder, unpacked)
 
 
 def move_versions(folder: Path, found: Path) -> None:
-    """Moves the folders of versions into this folder, by their numbers; a SavedModel alone is version 1."""
+    """Move the folders of versions into this folder, by their numbers; a SavedModel alone is version 1."""
     versions = dict(_versions(found))
     if not versions:
         files = ", ".join(sorted(path.name for path in found.iterdir())[:5]) or "nothing"
@@ -90,7 +90,7 @@ def _unpack(archive: Path, target: Path) -> None:
 
 
 def _unpack_one(packed: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> None:
-    """Writes one file or folder. The filters of newer Python versions would do, but Python 3.11.2 has none."""
+    """Write one file or folder. The filters of newer Python versions would do, but Python 3.11.2 has none."""
     path = target / entry.name
     if not path.resolve().is_relative_to(target.resolve()) or not (entry.isfile() or entry.isdir()):
         raise tarfile.ExtractError(f"{entry.name} is neither a file nor a folder inside of it")
@@ -111,17 +111,17 @@ def verify(archive: Path, digest: str) -> None:
 
 
 def download(url: str, target: Path, authorization: str = "", *, verified: bool = False) -> None:
-    """Downloads a file, with a few tries. Raises NoModelError. `verified`: whether its digest is checked, so that a
+    """Download a file, with a few tries. Raises NoModelError. `verified`: whether its digest is checked, so that a
     redirect from https to http does no harm."""
     wait = _FIRST_WAIT_SECONDS
-    for attempt in range(1, _MOST_TRIES + 1):
+    for attempt in range(1, _TRIES + 1):
         try:
             _download(url, target, authorization, verified=verified)
         except urllib.error.HTTPError as refused:
-            if refused.code not in _RETRYABLE_STATUSES or attempt == _MOST_TRIES:
+            if refused.code not in _AGAIN or attempt == _TRIES:
                 raise NoModelError(f"the server answers {refused.code} {refused.reason}") from None
         except (OSError, http.client.HTTPException) as error:
-            if attempt == _MOST_TRIES:
+            if attempt == _TRIES:
                 raise NoModelError(f"cannot be downloaded: {getattr(error, 'reason', error)}") from None
         else:
             return
@@ -145,7 +145,7 @@ def _download(url: str, target: Path, authorization: str, *, verified: bool) -> 
 
 
 def main(arguments: Sequence[str]) -> str:
-    """Fetches what the arguments say. Returns why there is no model; empty if there is one."""
+    """Fetch what the arguments say. Returns why there is no model; empty if there is one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--url", default="")

@@ -1,0 +1,56 @@
+"""The wheel: it holds this checkout's packages and nothing else, and asks for what this checkout is tested with."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import tensorplane
+from tensorplane.core.paths import PACKAGE, PROJECT
+from tests.support.waiting import PATIENT_SECONDS
+
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
+_PINNED = ("requirements.txt", "core/requirements.txt", "requirements-aks.txt", "images/requirements/streams.txt")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder))
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(PROJECT)], check=True, timeout=PATIENT_SECONDS)
+    (path,) = folder.glob("tensorplane-*-py3-none-any.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_it_has_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout.split()
+    links = {path.name for path in PACKAGE.iterdir() if path.is_symlink()}
+    expected = {f"tensorplane/{file}" for file in listed if Path(file).parts[0] in links}
+    expected |= {file.removeprefix("runtime/") for file in listed if file.startswith("runtime/tensorplane/")}
+    expected -= {f"tensorplane/{name}" for name in links}
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
+
+
+def test_its_metadata_names_the_version_and_the_extras(wheel: zipfile.ZipFile) -> None:
+    found = wheel.read(f"tensorplane-{tensorplane.__version__}.dist-info/METADATA").decode()
+    metadata = message_from_string(found)
+    assert (metadata["Name"], metadata["Version"]) == ("tensorplane", tensorplane.__version__)
+    assert metadata["Requires-Python"] == ">=3.9"
+    extras = {"platform", "eks", "gke", "aks", "dev", "train", "streams"}
+    assert set(metadata.get_all("Provides-Extra", [])) == extras
+
+
+def test_what_it_asks_for_includes_the_pins_of_this_checkout() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    lines = [*project["dependencies"], *(line for each in project["optional-dependencies"].values() for line in each)]
+    required = {each.name: each.specifier for each in map(Requirement, lines) if each.name != "tensorplane"}
+    pins = dict(pin for file in _PINNED for pin in _PIN.findall((PROJECT / file).read_text()))
+    assert {name: pins[name] for name, allowed in required.items() if not allowed.contains(pins[name])} == {}
