@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane.datasets import Conflict, Dataset, Refused, durable
+from tensorplane.datasets import store as store_module
 from tensorplane.datasets.retention import Rule, collect_now
 from tensorplane.datasets.store import Store
 from tensorplane.datasets.tree import File
@@ -34,6 +35,34 @@ def test_a_commit_that_does_not_fit_leaves_nothing_behind(dataset: Dataset, fold
     (folder / "large").unlink()
     dataset.commit(folder)
     assert text(dataset) == {"small": "1", "twin": "1"}
+
+
+def test_a_failed_commit_leaves_no_content_that_two_of_its_threads_have_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other thread writes it just after this one has looked, and found nothing."""
+    store, others = Store(tmp_path / "dataset"), [b"twin"]
+    store.create()
+
+    with pytest.raises(ZeroDivisionError), store.attempt() as attempt:
+
+        def look(path: Path, found: Callable[[Path], int] = store_module._time_ns) -> int:
+            if others:
+                attempt.put(others.pop())
+                raise FileNotFoundError(path)
+            return found(path)
+
+        def has(kind: str, name: str, found: Callable[[str, str], bool] = attempt.has) -> bool:
+            if others:
+                attempt.put(others.pop())
+            return found(kind, name)
+
+        monkeypatch.setattr(store_module, "_time_ns", look)
+        monkeypatch.setattr(attempt, "has", has)
+        attempt.put(b"twin")
+        assert list(attempt.names("trees"))
+        raise ZeroDivisionError
+    assert list(store.names("trees")) == []
 
 
 def test_a_commit_that_is_refused_leaves_only_what_another_one_uses(dataset: Dataset, folder: Path) -> None:

@@ -308,11 +308,17 @@ class Store:
 
     def _is_kept(self, kind: str, name: str) -> bool:
         """Whether an object need not be written. One that this attempt wrote keeps its mark."""
-        marks = (self._written or {}).get((kind, name))
-        with contextlib.suppress(FileNotFoundError):
-            if marks and _time_ns(self.path(kind, name)) in marks:
-                return True
-        return self.has(kind, name)
+        if self._written is None:
+            return self.has(kind, name)
+        path = self.path(kind, name)
+        for _ in range(2):
+            with contextlib.suppress(FileNotFoundError):
+                # Its time first: a thread notes the mark before the file can be seen.
+                written = _time_ns(path)
+                return written in self._written.get((kind, name), ()) or self.has(kind, name)
+            with contextlib.suppress(OSError):  # not there, or mounted read-only
+                (self.trash / f"{kind}-{name}").rename(path)
+        return False
 
     def _mark(self, part: Path) -> int | None:
         """Gives an attempt's file a time at which nobody can have used it, so that `has` of any other commit shows."""
