@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 
 import tensorplane
 from tensorplane.core.paths import PACKAGE, PROJECT
+from tensorplane.workloads.pods import pod, sources
 from tests.support.waiting import PATIENT_SECONDS
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
@@ -54,3 +55,20 @@ def test_what_it_asks_for_includes_the_pins_of_this_checkout() -> None:
     required = {each.name: each.specifier for each in map(Requirement, lines) if each.name != "tensorplane"}
     pins = dict(pin for file in _PINNED for pin in _PIN.findall((PROJECT / file).read_text()))
     assert {name: pins[name] for name, allowed in required.items() if not allowed.contains(pins[name])} == {}
+
+
+def test_the_library_that_a_pod_mounts_hides_the_wheel_of_its_image(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """As a whole: no module of the image's version is imported beside those of the mounted one."""
+    image, mounted = tmp_path / "site-packages", tmp_path / "tensorplane.zip"
+    wheel.extractall(image)
+    (image / "tensorplane" / "version.py").write_text('__version__ = "99"\n')
+    mounted.write_bytes(sources.library()[pod.ARCHIVE])
+    program = "import tensorplane as t, tensorplane.datasets as d; print(t.__version__, t.__path__ + d.__path__)"
+    shown = _python(program, f"{mounted}:{image}")
+    assert shown == f"{tensorplane.__version__} ['{mounted}/tensorplane', '{mounted}/tensorplane/datasets']"
+    assert _python("import tensorplane; print(tensorplane.__version__)", str(image)) == "99"
+
+
+def _python(program: str, path: str) -> str:
+    argv = [sys.executable, "-S", "-c", program]
+    return subprocess.run(argv, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True).stdout.strip()
