@@ -7,10 +7,10 @@ def main() -> int:
     """Runs the command; 1 if this Python is too old for it."""
     if sys.version_info < (3, 11):  # noqa: UP036  # the wheel installs on 3.9, for its library
         has = ".".join(map(str, sys.version_info[:2]))
-        print(f"tensorplane: needs Python 3.11 or newer, but this is {has}; the library works", file=sys.stderr)
+        print(
+            f"tensorplane: needs Python 3.11 or newer, and this is {has}; install it with a newer one", file=sys.stderr
+        )
         return 1
-    from tensorplane.cli.__main__ import main as command
-    from tensorplane.driver import crash_reports
+    from tensorplane.cli.__main__ import run
 
-    crash_reports.report_threads("tensorplane")
-    return command()
+    return run()

@@ -10,7 +10,10 @@ def test_an_older_python_is_told_what_the_command_needs(
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 18))
     assert start.main() == 1
-    assert capsys.readouterr().err == "tensorplane: needs Python 3.11 or newer, but this is 3.9; the library works\n"
+    assert (
+        capsys.readouterr().err
+        == "tensorplane: needs Python 3.11 or newer, and this is 3.9; install it with a newer one\n"
+    )
 
 
 def test_the_command_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
