@@ -132,7 +132,7 @@ def _queues(teams: str) -> float:
     """From settings to Kueue's objects, with checks: flavors, quotas and queues of many teams."""
     from bench.mocked import run
     from bench.team_queues import settings
-    from tensorplane.components.queues import cluster_queue_spec
+    from tensorplane.components.queues.manifest import cluster_queue_spec
     from tensorplane.stack import load
 
     given = settings(int(teams))

@@ -27,9 +27,9 @@ from tensorplane.agents.lost_nodes import leaving
 from tensorplane.cli.commands.run import plan
 from tensorplane.cli.commands.run.platform import Platform
 from tensorplane.cli.commands.run.request import JobRequest
-from tensorplane.components import lost_nodes
 from tensorplane.components.base.labels import NAME
 from tensorplane.components.base.settings import Settings
+from tensorplane.components.lost_nodes import component as lost_nodes
 from tensorplane.core.errors import UserError
 from tensorplane.core.gvk import GVK
 from tensorplane.core.kube import Kube

@@ -7,6 +7,8 @@ from typing import Any
 
 import pulumi.runtime
 
+from tensorplane.components.base import stack_name
+
 
 class _Echo(pulumi.runtime.Mocks):
     def __init__(self) -> None:
@@ -24,6 +26,7 @@ def run(program: Callable[[], object], *, stack: str) -> dict[str, int]:
     """Runs it to its end; returns the number of resources by type."""
     echo = _Echo()
     # As in a preview, missing outputs are unknown.
+    stack_name.configure("")
     pulumi.runtime.set_mocks(echo, project="tensorplane", stack=stack, preview=True)
 
     @pulumi.runtime.test  # type: ignore[untyped-decorator]

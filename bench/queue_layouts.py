@@ -20,15 +20,15 @@ from kubernetes import client, config
 
 from bench import instance, quiet, simulated_fleet, waiting
 from bench.figure import Figure, Measured
-from tensorplane.components import queues as queue
 from tensorplane.components import versions
 from tensorplane.components.base.model import Resources
-from tensorplane.components.namespace import MANAGED
+from tensorplane.components.namespace.rules import MANAGED
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.components.node_groups.fleet import Fleet
-from tensorplane.components.queues import QueueArgs, flavors, quota, topology
+from tensorplane.components.queues import flavors, quota, topology
 from tensorplane.components.queues.flavors import Flavor
-from tensorplane.components.queues.settings import PRIORITIES
+from tensorplane.components.queues.manifest import cluster_queue_spec, cluster_wide_name, flavor_spec
+from tensorplane.components.queues.settings import PRIORITIES, QueueArgs
 from tensorplane.core.errors import UserError
 from tensorplane.core.gvk import GVK
 from tensorplane.core.kube_objects import Objects
@@ -82,11 +82,11 @@ def objects(layout: Layout, machines: Fleet) -> Iterator[dict[str, Any]]:
     levels = next(kind.levels for kind in kinds.values() if kind.levels)
     yield _object("Topology", topology.object_name(_STACK, levels), spec=topology.spec(levels))
     for kind in kinds.values():
-        name = queue.cluster_wide_name(_STACK, kind.object_name)
-        yield _object("ResourceFlavor", name, spec=queue.flavor_spec(kind, _STACK))
+        name = cluster_wide_name(_STACK, kind.object_name)
+        yield _object("ResourceFlavor", name, spec=flavor_spec(kind, _STACK))
     for name, args in layout.items():
-        wide = queue.cluster_wide_name(_STACK, name)
-        spec = queue.cluster_queue_spec(args, quota.of(args, kinds), _STACK, [_STACK])
+        wide = cluster_wide_name(_STACK, name)
+        spec = cluster_queue_spec(args, quota.of(args, kinds), _STACK, [_STACK])
         yield _object("ClusterQueue", wide, spec=spec)
         yield _object("WorkloadPriorityClass", wide, value=PRIORITIES[args.priority], description=name)
         yield _object("LocalQueue", name, namespace=_STACK, spec={"clusterQueue": wide})
@@ -127,7 +127,7 @@ def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
     near = topology.annotations(None, required=False)
     template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)
     template["spec"]["restartPolicy"] = "Never"
-    wide = queue.cluster_wide_name(_STACK, job.queue)
+    wide = cluster_wide_name(_STACK, job.queue)
     return _object(
         "Workload",
         job.name,

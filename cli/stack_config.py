@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pulumi
-
-from tensorplane import stack, stack_file
+from tensorplane import stack
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.settings import Settings
-from tensorplane.core.errors import UserError
 from tensorplane.driver.stack_settings import StackSettings, read
 from tensorplane.stack import ResolvedStack
 
@@ -20,12 +18,8 @@ def file(stack: str) -> Path:
 
 def load(file: Path) -> ResolvedStack:
     """The settings in a Pulumi.<stack>.yaml, without encrypted values. A UserError with a line for each problem."""
-    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
-    settings = Settings.of_file(read(file))
-    try:
-        return stack.load(settings)
-    except pulumi.RunError as error:
-        raise UserError(*str(error).splitlines()) from None
+    stack_name.configure(file.name.split(".")[1])
+    return stack.load(Settings.of_file(read(file)))
 
 
 def encrypted(file: Path, *sections: str) -> list[str]:

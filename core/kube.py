@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorplane.core import kubeconfig
+from tensorplane.core.api_connection import Connection
 from tensorplane.core.errors import UNREACHABLE, ApiError, UserError, status_of
 
 if TYPE_CHECKING:  # imported where a cluster is reached, since they take a large part of a second
-    from kubernetes.client import ApiClient
-    from urllib3 import HTTPResponse
+    import urllib3
+    from urllib3 import BaseHTTPResponse
     from websocket import WebSocket
 
 Object = dict[str, Any]
@@ -45,14 +46,14 @@ class Kube:
 
     def __init__(
         self,
-        client: ApiClient,
+        connection: Connection,
         remedy: str = "",
         *,
         timeout: Timeout = _TIMEOUT,
         on_warning: Callable[[str], None] | None = None,
     ) -> None:
         """`remedy`: what to do if the cluster does not answer. `on_warning`: receives the server's warnings."""
-        self._client = client
+        self._connection = connection
         self._remedy = remedy
         self._timeout = timeout
         self._on_warning = on_warning
@@ -62,14 +63,14 @@ class Kube:
         cls, file: Path | None, context: str | None = None, *, remedy: str = _LOOK_REMEDY, timeout: Timeout = _TIMEOUT
     ) -> Kube:
         """The cluster of a kubeconfig (None: the user's default) and a context (None: its current one)."""
-        return cls(kubeconfig.client_of(file, context), remedy, timeout=timeout)
+        return cls(Connection(kubeconfig.access_of(file, context)), remedy, timeout=timeout)
 
     @classmethod
     def of_text(
         cls, text: str, context: str | None = None, *, remedy: str = _LOOK_REMEDY, timeout: Timeout = _TIMEOUT
     ) -> Kube:
         """The cluster of a kubeconfig's content."""
-        return cls(kubeconfig.client_of_text(text, context), remedy, timeout=timeout)
+        return cls(Connection(kubeconfig.access_in(text, context)), remedy, timeout=timeout)
 
     def get(self, path: str, **query: str) -> Object | None:
         """One object or list; None if it does not exist."""
@@ -165,21 +166,16 @@ class Kube:
 
     def websocket(self, path: str, **query: str | list[str]) -> WebSocket:
         """A WebSocket to a subresource of a pod: exec, portforward."""
-        from kubernetes.stream import ws_client
         from websocket import WebSocketBadStatusException, WebSocketException
 
-        headers: dict[str, str] = {}
-        self._client.update_params_for_auth(headers, [], ["BearerToken"])
         try:
-            url = ws_client.get_websocket_url(f"{self.host}{path}", list(query.items()))
-            opened: WebSocket = ws_client.create_websocket(self._client.configuration, url, headers)
+            return self._connection.websocket(path, query)
         except WebSocketBadStatusException as error:
             status = status_of(error.resp_body or b"") or {}
             message = str(status.get("message") or f"the server answers {error.status_code}")
             raise ApiError(error.status_code, "", message, line=f"{path}: {message}") from None
         except (OSError, WebSocketException) as error:
             raise self._unreachable(str(error), str(error)) from None
-        return opened
 
     def json(
         self,
@@ -213,33 +209,26 @@ class Kube:
         timeout: Timeout | None = None,
         stream: bool = False,
         subject: str = "",
-    ) -> HTTPResponse:
+    ) -> BaseHTTPResponse:
         """The answer to a request. An ApiError if the server refuses it or does not answer.
 
         `stream`: the caller reads the body, and may wait for it for ever. `subject`: begins the error's line.
         """
-        from kubernetes.client import ApiException
         from urllib3.exceptions import HTTPError
 
-        limit: Any = timeout or self._timeout
-        if stream:
-            limit = (limit[0] if isinstance(limit, tuple) else limit, None)
         try:
-            answer: HTTPResponse = self._client.call_api(
-                path,
+            answer = self._connection.request(
                 method,
-                query_params=list((query or {}).items()),
-                header_params={"Accept": accept, "Content-Type": content_type},
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _return_http_data_only=True,
-                _request_timeout=limit,
+                path,
+                query or {},
+                body=None if body is None else json.dumps(body).encode(),
+                headers={"Accept": accept, "Content-Type": content_type},
+                timeout=_limits(timeout or self._timeout, stream=stream),
+                stream=stream,
             )
-            if not stream:
-                answer.read(cache_content=True)
-        except ApiException as error:
-            raise ApiError.from_response(error.status, str(error.reason), error.body or "", subject) from None
+            if not 200 <= answer.status < 300:
+                text = answer.data.decode(errors="replace")
+                raise ApiError.from_response(answer.status, str(answer.reason), text, subject)
         except (HTTPError, OSError) as error:
             cause = _root_cause(error)
             host = self.host.partition("://")[2]
@@ -251,7 +240,7 @@ class Kube:
 
     @property
     def host(self) -> str:
-        return str(self._client.configuration.host)
+        return self._connection.host
 
     def _unreachable(self, cause: str, short: str) -> ApiError:
         line = f"The cluster does not answer ({short}). {self._remedy}" if self._remedy else ""
@@ -272,6 +261,16 @@ class ReadableLists:
         except UserError as error:
             self.notes.extend(error.lines)
             return None
+
+
+def _limits(limit: Timeout, *, stream: bool) -> urllib3.Timeout:
+    """For urllib3. A stream may be silent for as long as it likes."""
+    import urllib3
+
+    connect, read = limit if isinstance(limit, tuple) else (limit, limit)
+    if stream:
+        return urllib3.Timeout(connect=connect, read=None)
+    return urllib3.Timeout(connect=connect, read=read) if isinstance(limit, tuple) else urllib3.Timeout(limit)
 
 
 def _subject(thing: Object) -> str:

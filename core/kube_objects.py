@@ -184,7 +184,7 @@ class Objects:
     ) -> Object:
         return self.kube.json(method, path, query, body, content_type=content_type, timeout=_TIMEOUT)
 
-    def _stream(self, path: str, query: Mapping[str, str]) -> urllib3.HTTPResponse:
+    def _stream(self, path: str, query: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         # `Watch` shuts the socket down when its caller stops.
         return self.kube.request("GET", path, query, timeout=_TIMEOUT, stream=True)
 

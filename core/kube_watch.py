@@ -27,7 +27,7 @@ class Watch:
         self,
         *,
         fetch: Callable[[], dict[str, Any]],
-        stream: Callable[[str], urllib3.HTTPResponse],
+        stream: Callable[[str], urllib3.BaseHTTPResponse],
         kind: dict[str, str],
         timeout: float | None,
         cancelled: threading.Event,
@@ -105,7 +105,7 @@ def _key(obj: dict[str, Any]) -> tuple[str, str]:
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
-def _read(response: urllib3.HTTPResponse, lines: queue.Queue[bytes | None]) -> None:
+def _read(response: urllib3.BaseHTTPResponse, lines: queue.Queue[bytes | None]) -> None:
     rest = b""
     # However the connection ends, the watch continues with a new list.
     with contextlib.suppress(urllib3.exceptions.HTTPError, OSError, ValueError):

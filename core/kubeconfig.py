@@ -1,52 +1,55 @@
-"""Which cluster: clients of the Kubernetes API from kubeconfigs, whose keys stay in memory.
-
-Kubernetes' client writes certificates and keys of a kubeconfig to temporary files, because TLS only reads files, and
-removes them when the program exits. Here these files are in memory, and end with the program: a killed one leaves none.
-"""
+"""Kubeconfigs: files, kubectl's own and texts, and what one of their contexts says of its server and its user."""
 
 from __future__ import annotations
 
-import functools
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from tensorplane.core.errors import UserError
 
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
+Kubeconfig = dict[str, Any]
 
-_NOT_A_KUBECONFIG = (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError)
-"""What Kubernetes' client raises for a file that is no kubeconfig, apart from ConfigException."""
-_OPEN_FILES = Path("/proc/self/fd")
-"""The paths of this program's open files, where the system has them: on Linux."""
+_SECTIONS = ("clusters", "contexts", "users")
+_REMEDY = "compare it with: kubectl config get-contexts"
 
 
-def client_of(kubeconfig: Path | None, context: str | None = None) -> ApiClient:
-    """The client of a file's cluster. `kubeconfig`: None for kubectl's own. `context`: None for the current one."""
-    config = _config()
+@dataclass(frozen=True)
+class Access:
+    """The server and the user of a context, with the keys of kubeconfigs."""
+
+    cluster: Mapping[str, Any]
+    user: Mapping[str, Any]
+
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return str(self.cluster.get("server") or "").rstrip("/")
+
+
+def access_of(file: Path | None, context: str | None = None) -> Access:
+    """The server and user of a file's context. `file`: None for kubectl's own. `context`: None for the current one.
+
+    A UserError with the file, the context and the reason if it has none.
+    """
     try:
-        return config.new_client_from_config(str(kubeconfig) if kubeconfig else None, context or None)
-    except (config.ConfigException, *_NOT_A_KUBECONFIG) as error:
-        file = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+        return select(read(file) if file else of_user(), context)
+    except UserError as error:
+        shown = file or os.environ.get("KUBECONFIG") or "~/.kube/config"
         chosen = f"context {context}" if context else "its current context"
-        raise UserError(f"kubeconfig {file}, {chosen}: {_unreadable(error)}") from None
+        raise UserError(f"kubeconfig {shown}, {chosen}: {error}; {_REMEDY}") from None
 
 
-def client_of_text(kubeconfig: str, context: str | None = None) -> ApiClient:
-    """The client of the cluster in a kubeconfig's text."""
-    config = _config()
+def access_in(text: str, context: str | None = None) -> Access:
+    """The same of a kubeconfig's text."""
     try:
-        return client_of_content(yaml.safe_load(kubeconfig), context)
-    except (config.ConfigException, *_NOT_A_KUBECONFIG) as error:
-        raise UserError(f"the stack's kubeconfig: {_unreadable(error)}") from None
-
-
-def client_of_content(kubeconfig: dict[str, Any], context: str | None = None) -> ApiClient:
-    """The client of the cluster in a kubeconfig's content. Raises what Kubernetes' client raises."""
-    return _config().new_client_from_config_dict(kubeconfig, context=context)
+        return select(parse(text), context)
+    except UserError as error:
+        raise UserError(f"the stack's kubeconfig: {error}; {_REMEDY}") from None
 
 
 def context_of_user(name: str = "") -> dict[str, Any]:
@@ -54,42 +57,111 @@ def context_of_user(name: str = "") -> dict[str, Any]:
 
     Empty if there is no such context. A UserError with the reason if the file cannot be used.
     """
-    config = _config()
     try:
-        contexts, current = config.list_kube_config_contexts()
-        chosen = next((one for one in contexts if one["name"] == name), None) if name else current
-        return dict((chosen or {}).get("context") or {})
-    except config.ConfigException as error:
-        raise UserError(str(error)) from None
-    except _NOT_A_KUBECONFIG:
-        raise UserError("your kubeconfig cannot be read") from None
+        config = of_user()
+    except UserError as error:
+        raise UserError(f"your kubeconfig cannot be read: {error}") from None
+    found = entry(config, "contexts", name or str(config.get("current-context") or ""))
+    return dict(found["context"]) if found else {}
 
 
-def _unreadable(error: Exception) -> str:
-    """What is wrong with a kubeconfig, on one line, and what to do."""
-    reason = "it is not a kubeconfig" if isinstance(error, _NOT_A_KUBECONFIG) else " ".join(str(error).split())
-    return f"{reason.rstrip('.')}; compare it with: kubectl config get-contexts"
+def select(config: Kubeconfig, context: str | None = None) -> Access:
+    """The server and user of a context, by default the current one. A UserError with the reason if it has none."""
+    name = context or str(config.get("current-context") or "")
+    if not name:
+        raise UserError("it has no current context")
+    if (chosen := entry(config, "contexts", name)) is None:
+        raise UserError("it has no such context" if context else f"it has no context {name}, which is its current one")
+    found = []
+    for section in ("clusters", "users"):
+        kind = section[:-1]
+        # A user may be missing: some servers ask for none.
+        wanted = str(chosen["context"].get(kind) or "")
+        one = entry(config, section, wanted)
+        if one is None and (wanted or kind == "cluster"):
+            raise UserError(f"it has no {kind} {wanted or '(its context names none)'}")
+        found.append(one[kind] if one else {})
+    access = Access(*found)
+    if not access.server:
+        raise UserError("its cluster names no server")
+    return access
 
 
-def _config() -> Any:
-    """Kubernetes' module for kubeconfigs, which keeps keys in memory then."""
-    # Imported only where a cluster is reached: it takes a large part of a second.
-    from kubernetes import config
-    from kubernetes.config import kube_config
+def of_user() -> Kubeconfig:
+    """Kubectl's own: the files of $KUBECONFIG as one, or ~/.kube/config."""
+    locations = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    paths = [Path(part).expanduser() for part in locations.split(os.pathsep) if part]
+    files = [file for file in paths if file.is_file() and file.stat().st_size]
+    if not files:
+        raise UserError(f"{locations} does not exist")
+    return _merged([_read_named(file) for file in files])
 
-    # It has an argument for another folder, but none for no files. Where the system has no files in memory, its files
-    # are on disk, and only the user can read them.
-    if _OPEN_FILES.is_dir():
-        kube_config._create_temp_file_with_content = _in_memory
+
+def _read_named(file: Path) -> Kubeconfig:
+    try:
+        return read(file)
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from None
+
+
+def read(file: Path) -> Kubeconfig:
+    """A file, with absolute paths in place of those that are relative to it."""
+    try:
+        text = file.read_text()
+    except FileNotFoundError:
+        raise UserError("it does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"it cannot be read: {error}") from None
+    return _located(parse(text), file.absolute().parent)
+
+
+def parse(text: str) -> Kubeconfig:
+    """A kubeconfig's text. A UserError if it is something else."""
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError:  # which would show lines of the file, with keys
+        config = None
+    if not _is_kubeconfig(config):
+        raise UserError("it is not a kubeconfig")
+    return dict(config)
+
+
+def entry(config: Kubeconfig, section: str, wanted: str) -> Kubeconfig | None:
+    """The entry with this name of `clusters`, `contexts` or `users`."""
+    return next((one for one in config.get(section) or [] if one.get("name") == wanted), None)
+
+
+def _merged(configs: list[Kubeconfig]) -> Kubeconfig:
+    """Merges kubeconfigs as kubectl does: the first file with a name, or with the current context, decides."""
+    merged: Kubeconfig = {}
+    for config in configs:
+        for section in _SECTIONS:
+            known = merged.setdefault(section, [])
+            known += [one for one in config.get(section) or [] if not entry(merged, section, one.get("name"))]
+        merged |= {key: value for key, value in config.items() if key not in _SECTIONS and not merged.get(key)}
+    return merged
+
+
+def _is_kubeconfig(config: Any) -> bool:
+    """Whether maps and lists are where they belong. One of several files may have only a part, such as users."""
+    if not isinstance(config, dict) or not (config.get("kind") == "Config" or "clusters" in config):
+        return False
+    sections = {name: config.get(name) or [] for name in _SECTIONS}
+    return all(
+        isinstance(entries, list)
+        and all(isinstance(one, dict) and isinstance(one.get(name[:-1]), dict) for one in entries)
+        for name, entries in sections.items()
+    )
+
+
+def _located(config: Kubeconfig, folder: Path) -> Kubeconfig:
+    """Resolves the file names in a kubeconfig, which are relative to its own folder."""
+    for one in [*(config.get("clusters") or []), *(config.get("users") or [])]:
+        for section in (one.get("cluster"), one.get("user")):
+            for key in ("certificate-authority", "client-certificate", "client-key", "tokenFile"):
+                if section and section.get(key):
+                    section[key] = str(folder / section[key])
+        plugin = (one.get("user") or {}).get("exec") or {}
+        if os.sep in str(plugin.get("command") or ""):
+            plugin["command"] = os.path.normpath(folder / plugin["command"])
     return config
-
-
-@functools.cache
-def _in_memory(content: bytes | str, folder: str | None = None, force_recreate: bool = False) -> str:
-    """The path of a file with this content. It stays open until the program ends: each connection reads it.
-
-    The parameters are those of the function of Kubernetes' client that this one replaces.
-    """
-    file = os.memfd_create("kubeconfig")
-    os.write(file, content.encode() if isinstance(content, str) else content)
-    return str(_OPEN_FILES / str(file))

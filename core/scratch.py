@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tensorplane.core import file_lock
 from tensorplane.core.paths import cache
 
 
@@ -25,7 +25,7 @@ def scratch(name: str) -> Iterator[Path]:
         _sweep(parent)
         folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
         held = os.open(folder, os.O_RDONLY)
-        fcntl.flock(held, fcntl.LOCK_EX)
+        file_lock.take(held, wait=True)
     try:
         yield folder
     finally:
@@ -44,11 +44,6 @@ def _sweep(parent: Path) -> None:
 def _locked(folder: Path, *, wait: bool) -> Iterator[bool]:
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield file_lock.take(handle, wait=wait)
     finally:
         os.close(handle)

@@ -1,23 +1,24 @@
 """Problems of a stack beyond the types of its settings: unknown names and combinations that cannot work."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tensorplane.components import gpu_runtime
-from tensorplane.components import queues as queue
 from tensorplane.components.base.model import NAME_LIMIT, NAME_RULE, is_name
 from tensorplane.components.base.problems import Key, Note, Problem
-from tensorplane.components.base.settings import Settings
 from tensorplane.components.clusters.embedded import Embedded
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.controllers import registry as controllers
 from tensorplane.components.datasets import checks as dataset_checks
-from tensorplane.components.namespace import namespace_owner
+from tensorplane.components.namespace.rules import namespace_owner
 from tensorplane.components.node_groups.checks import unreached
 from tensorplane.components.queues import checks as queue_checks
 from tensorplane.components.queues import topology as queue_topology
 from tensorplane.components.queues import unqueued
 from tensorplane.components.queues.capacity import QueueCapacity
+from tensorplane.components.queues.manifest import DEFAULT, cluster_wide_name
 from tensorplane.components.streams import checks as stream_checks
 from tensorplane.components.volumes import acknowledged
 from tensorplane.components.volumes import checks as volume_check
@@ -28,6 +29,9 @@ from tensorplane.stack.resolved import ResolvedStack
 from tensorplane.stack.settings import StackConfig
 from tensorplane.workloads import checks as workload_checks
 from tensorplane.workloads.family import Declared, WorkloadArgs
+
+if TYPE_CHECKING:
+    from tensorplane.components.base.settings import Settings
 
 T = TypeVar("T")
 
@@ -162,7 +166,7 @@ def _namespace(config: StackConfig) -> Iterator[Problem]:
 def _queue_names(config: StackConfig) -> Iterator[Problem]:
     namespace = config.namespace_name
     for name in config.queues:
-        limit = NAME_LIMIT - len(queue.cluster_wide_name(namespace, ""))
+        limit = NAME_LIMIT - len(cluster_wide_name(namespace, ""))
         if len(name) > limit:
             reason = f"the name has {len(name)} characters; shorten it to {limit}, the limit in namespace {namespace}"
             yield Problem(("queues", name), reason)
@@ -171,13 +175,13 @@ def _queue_names(config: StackConfig) -> Iterator[Problem]:
 def _default_queue(config: StackConfig) -> Iterator[Problem]:
     """Kueue puts jobs without a queue into a queue of this name: our Kueue only JobSets, and with pipelines all pods;
     another perhaps all pods."""
-    if queue.DEFAULT not in config.queues:
+    if DEFAULT not in config.queues:
         return
     if config.controllers.kueue == "chart":
         if "argo_workflows" in config.controllers_of_workloads:
             reason = "with pipelines, Kueue puts every pod that names no queue into this one; use another name"
             given = (("controllers", "argoWorkflows"), ("workloads",))
-            yield Problem(("queues", queue.DEFAULT), reason, given=given)
+            yield Problem(("queues", DEFAULT), reason, given=given)
         return
     waiting = [
         f"take snapshots of {name}" for name, one in config.volumes.items() if one.scheduled_class(config.cluster)
@@ -187,7 +191,7 @@ def _default_queue(config: StackConfig) -> Iterator[Problem]:
     if waiting:
         reason = f"the cluster's own Kueue may queue the pods that {waiting[0]} in it; use another name"
         others = (("volumes",), ("workloads",), ("controllers", "kueue"))
-        yield Problem(("queues", queue.DEFAULT), reason, given=others)
+        yield Problem(("queues", DEFAULT), reason, given=others)
 
 
 def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:

@@ -1,20 +1,23 @@
 """Who gets GPUs and their like on the stack's cluster, and how the cluster enforces it."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import pulumi
+from typing import TYPE_CHECKING, Any
 
 from tensorplane.components.admission import gpu_guard, job_policies
 from tensorplane.components.admission.namespaces import Spaces
 from tensorplane.components.admission.policy import AdmissionPolicy
 from tensorplane.components.base import outputs as base_outputs
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.catalog import GPU_RESOURCE
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.teams import team as teams_team
 from tensorplane.stack.resolved import ResolvedStack
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 _WARNS = (
     "gpusInOtherNamespaces: pods with GPUs that no queue and no setting gives them are only warned about, because an"

@@ -1,15 +1,16 @@
 """The running stack's settings, read, checked and resolved, or every problem in them at once."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import pulumi
-
-from tensorplane.components.base import problems, validation
+from tensorplane.components.base import problems, stack_name, validation
 from tensorplane.components.base.problems import Problem
 from tensorplane.components.base.settings import Settings
 from tensorplane.components.clusters.existing import with_context
+from tensorplane.core.errors import UserError
 from tensorplane.stack import checks, platform_stack
 from tensorplane.stack.platform_stack import Joined
 from tensorplane.stack.resolved import ResolvedStack
@@ -18,14 +19,14 @@ from tensorplane.stack_file import file_problems
 
 
 def load(settings: Settings | None = None, project: Path | None = None) -> ResolvedStack:
-    """The settings, of the running stack by default, or `pulumi.RunError` with every problem in them, a line each.
+    """The settings, of the running stack by default, or a UserError with every problem in them, a line each.
 
     `project`: the folder that the paths of workloads' files are relative to, by default this project.
     """
     running, own = settings is None, settings or Settings.of_stack()
     resolved = _on_platform(own, project) if platform_stack.is_named(own) else _checked(own, project)
     if running and (nothing := own.declares_nothing()):
-        raise pulumi.RunError(nothing)
+        raise UserError(nothing)
     return resolved
 
 
@@ -34,9 +35,9 @@ def _on_platform(own: Settings, project: Path | None) -> ResolvedStack:
     platform = platform_stack.settings_of(own)
     try:
         config = _checked(platform, None).config
-    except pulumi.RunError as error:
+    except UserError as error:
         name = own.tree[platform_stack.PLATFORM]
-        raise pulumi.RunError("\n".join(f"stack {name}: {line}" for line in str(error).splitlines())) from None
+        raise UserError(*(f"stack {name}: {line}" for line in error.lines)) from None
     return _checked(own, project, platform_stack.joined(own, platform, config))
 
 
@@ -62,7 +63,7 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     if joined:
         between: Iterable[Problem] = joined.problems
     else:
-        between = platform_stack.shared_names(config.workloads, pulumi.get_stack(), own.folder)
+        between = platform_stack.shared_names(config.workloads, stack_name.current(), own.folder)
     found = [*between, *found]
     problem_lines = [*problems.hiding(found, (), words), *problems.hiding(roots, settings.secret, words)]
     file_lines = file_problems.lines(settings.file, of_file)

@@ -4,18 +4,19 @@ It reads the platform's settings from that stack's file, so that its workloads a
 own are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pulumi
-
 from tensorplane import stack_file
-from tensorplane.components.base import problems
+from tensorplane.components.base import problems, stack_name
 from tensorplane.components.base.problems import Problem, did_you_mean
 from tensorplane.components.base.settings import Settings
 from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.core.errors import UserError
 from tensorplane.stack import model_folders
 from tensorplane.stack.resolved import PlatformStack
 from tensorplane.stack.settings import StackConfig
@@ -41,19 +42,19 @@ def is_named(settings: Settings) -> bool:
 
 
 def settings_of(own: Settings) -> Settings:
-    """The settings of the platform that a workload stack names. `pulumi.RunError` if there are none."""
+    """The settings of the platform that a workload stack names. A UserError if there are none."""
     files, platform = _files(own.folder), own.tree[PLATFORM]
     if any(path[0] == PLATFORM for path in own.secret):
         _refuse("is encrypted; store it unencrypted")
     if not isinstance(platform, str) or platform not in files:
-        known = [name for name in files if name != pulumi.get_stack()]
+        known = [name for name in files if name != stack_name.current()]
         shown = f"{platform!r} is" if isinstance(platform, str) else "it names"
         near = did_you_mean(platform, known) if isinstance(platform, str) else ""
         _refuse(f"{shown} no stack of this project; choose one of {', '.join(known) or 'none'}{near}")
     try:
         found = Settings.of_file(stack_file.read(files[platform]))
     except Unreadable as error:
-        raise pulumi.RunError(str(error)) from None
+        raise UserError(str(error)) from None
     if is_named(found):
         other = found.tree[PLATFORM]
         own_name = "remove it, or name another stack" if other == platform else f"name {other}"
@@ -128,7 +129,7 @@ def shared_names(declared: Mapping[str, Any], platform: str, folder: Path | None
     if not declared:
         return
     for stack, file in _files(folder).items():
-        if stack in (platform, pulumi.get_stack()) or (others := _declared(file, platform)) is None:
+        if stack in (platform, stack_name.current()) or (others := _declared(file, platform)) is None:
             continue
         for name in declared:
             if name in others:

@@ -1,39 +1,43 @@
 """The resources of a stack: cluster, namespace, volumes, queues, streams and workloads, and what the stack exports."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
 from tensorplane.components import gpu_runtime
-from tensorplane.components import queues as queue
 from tensorplane.components.agent import alerts as agent_alerts
 from tensorplane.components.base import encrypted, outputs
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.controllers import registry as controllers
 from tensorplane.components.controllers.base import Demand
-from tensorplane.components.controllers.component import Controller
 from tensorplane.components.dashboards import queues as dashboards_queues
 from tensorplane.components.dashboards import training as dashboards_training
 from tensorplane.components.datasets.settings import by_volume
-from tensorplane.components.gpu_runtime import GpuRuntime
-from tensorplane.components.lost_nodes import LostNodes
-from tensorplane.components.namespace import Namespace
-from tensorplane.components.queues import Queue
+from tensorplane.components.gpu_runtime.component import GpuRuntime
+from tensorplane.components.lost_nodes.component import LostNodes
+from tensorplane.components.namespace.component import Namespace
+from tensorplane.components.queues.component import Queue, declare_cohorts, declare_flavors
 from tensorplane.components.queues.quota_return import QuotaReturn
 from tensorplane.components.queues.usage import Usage
 from tensorplane.components.streams.component import streams_of
 from tensorplane.components.teams import team as teams_team
 from tensorplane.components.volumes import teams as team_volumes
-from tensorplane.components.volumes.component import Volume
 from tensorplane.components.volumes.create import volumes_of
 from tensorplane.stack import budgets, checks, gpu_guard, team_members, team_servers, team_settings, workload_stack
 from tensorplane.stack.gpu_guard import Guard
 from tensorplane.stack.resolved import ResolvedStack
 from tensorplane.stack.settings import StackConfig
-from tensorplane.workloads.family import Platform, Space, Workload
+from tensorplane.workloads.component import Platform, Space
 from tensorplane.workloads.pods.library import SharedLibrary
 from tensorplane.workloads.training_job import deployed_runs
+
+if TYPE_CHECKING:
+    from tensorplane.components.controllers.component import Controller
+    from tensorplane.components.volumes.component import Volume
+    from tensorplane.workloads.component import Workload
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
@@ -176,8 +180,8 @@ def _scheduling(
     team_settings.declare(resolved, teams, inside)
     team_servers.allow(resolved, namespace, inside)
     depends_on = [
-        *queue.declare_flavors(resolved.flavors, namespace, ready),
-        *queue.declare_cohorts(config.cohorts, namespace, ready),
+        *declare_flavors(resolved.flavors, namespace, ready),
+        *declare_cohorts(config.cohorts, namespace, ready),
     ]
     after = pulumi.ResourceOptions.merge(ready, pulumi.ResourceOptions(depends_on=depends_on))
     queues = {

@@ -1,18 +1,20 @@
 """The settings of a stack as one model: everything under `tensorplane:` in Pulumi.<stack>.yaml."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
-import pulumi
 from pydantic import Field
 
 from tensorplane.components.admission.gpu_guard import Action
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.model import Model, Name, NonEmptyStr
 from tensorplane.components.clusters.embedded import Embedded
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.controllers.registry import ControllersArgs
 from tensorplane.components.datasets.settings import DatasetArgs
 from tensorplane.components.gpu_runtime import GpuRuntimeArgs
-from tensorplane.components.lost_nodes import NodesArgs
+from tensorplane.components.lost_nodes.settings import NodesArgs
 from tensorplane.components.node_groups.settings import NodeGroupArgs
 from tensorplane.components.queues.settings import CohortArgs, QueueArgs, TeamArgs
 from tensorplane.components.streams.settings import StreamArgs
@@ -72,7 +74,7 @@ class StackConfig(Model):
     @property
     def namespace_name(self) -> str:
         """The namespace in use."""
-        return self.namespace or f"tensorplane-{pulumi.get_stack()}"
+        return self.namespace or f"tensorplane-{stack_name.current()}"
 
     @property
     def team_namespaces(self) -> dict[str, str]:

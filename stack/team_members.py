@@ -1,14 +1,18 @@
 """Members of teams: how the cluster lets them log in, and what they may do there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
 
-import pulumi
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tensorplane.components.base.problems import Key, Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.teams import members
 from tensorplane.stack.settings import StackConfig
 from tensorplane.workloads.sweep import controller as sweep_controller
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
 
 _RESERVED = "system"
 """Prefix of Kubernetes' own groups and users, such as system:masters."""

@@ -1,16 +1,20 @@
 """What lets a team's members ask the model servers to which they can publish: `tensorplane predict --team`."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.base.labels import labels
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.teams import members
 from tensorplane.stack import team_members, team_settings
 from tensorplane.stack.resolved import ResolvedStack
 from tensorplane.workloads.model_server.manifest import REST_PORT
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 
 def allow(resolved: ResolvedStack, namespace: Namespace, opts: pulumi.ResourceOptions) -> None:

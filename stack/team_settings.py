@@ -3,14 +3,15 @@
 They are in a ConfigMap of the team's namespace, so that `tensorplane run --team` needs no file of this project's.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any
 
-import pulumi
-import pulumi_kubernetes as k8s
-
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import labels
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.stack.resolved import ResolvedStack
 
 NAME = "tensorplane-platform"
@@ -34,7 +35,7 @@ def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]]
                 metadata={"name": NAME, "namespace": namespaces[team], "labels": labels(team, "queue")},
                 data={
                     SETTINGS: json.dumps(tree(resolved, team), sort_keys=True),
-                    STACK: pulumi.get_stack(),
+                    STACK: stack_name.current(),
                     TEAM: team,
                 },
                 opts=opts,

@@ -1,15 +1,17 @@
 """The resources of a workload stack: its workloads alone, on the cluster of its platform's stack."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 
-from tensorplane.components.base import encrypted, outputs
+from tensorplane.components.base import encrypted, outputs, stack_name
 from tensorplane.components.base.labels import STACK
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.stack.resolved import ResolvedStack
-from tensorplane.workloads.family import Platform, Space
+from tensorplane.workloads.component import Platform, Space
 from tensorplane.workloads.training_job import deployed_runs
 
 
@@ -37,4 +39,4 @@ def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
 
 def _space(namespace: str) -> Space:
     # The namespace has objects of several stacks.
-    return Space(namespace, namespace, labels={STACK: pulumi.get_stack()})
+    return Space(namespace, namespace, labels={STACK: stack_name.current()})

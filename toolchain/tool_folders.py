@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tensorplane.core import file_lock
 from tensorplane.core.paths import cache
 from tensorplane.core.step import Step
 
@@ -47,11 +47,9 @@ def made_whole(folder: Path, step: Step) -> Iterator[Path | None]:
 def _turn(lock: Path, step: Step) -> Iterator[None]:
     # The kernel releases the lock when the process ends, however it ends.
     with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not file_lock.take(file, wait=False):
             step.note("waiting for another run that is building it")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            file_lock.take(file, wait=True)
         yield
 
 

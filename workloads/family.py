@@ -1,36 +1,31 @@
 """The family of workloads: what each kind declares, and what it may refer to."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from __future__ import annotations
 
-import pulumi
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorplane.components import catalog, versions
-from tensorplane.components.base import problems
 from tensorplane.components.base.family import Variant
 from tensorplane.components.base.problems import Key, Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.controllers.prometheus import PrometheusArgs
 from tensorplane.components.datasets.settings import DatasetArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.node_groups.fleet import Fleet
-from tensorplane.components.queues import Queue, QueueArgs
 from tensorplane.components.queues.capacity import PodSet, QueueCapacity
-from tensorplane.components.queues.settings import TeamArgs
-from tensorplane.components.streams.component import Stream
+from tensorplane.components.queues.settings import QueueArgs, TeamArgs
 from tensorplane.components.streams.settings import StreamArgs
-from tensorplane.components.volumes.component import Volume
 from tensorplane.components.volumes.settings import VolumeArgs
-from tensorplane.workloads.platform_settings import PlatformSettings
 from tensorplane.workloads.pods.mounts import Location
-from tensorplane.workloads.training_job.run import Recorded
 from tensorplane.workloads.training_job.settings import JobSettings
 
-Created = TypeVar("Created", bound=pulumi.Resource)
+if TYPE_CHECKING:
+    from tensorplane.workloads.component import Platform, Workload
 
 
 @dataclass(frozen=True)
@@ -63,78 +58,6 @@ class Declared:
             for name, args in self.streams.items()
             if args and args.volume and args.is_on_the_volume(self.cluster)
         }
-
-
-@dataclass(frozen=True)
-class Space:
-    """A namespace other than the stack's own, for workloads of the stack in it."""
-
-    plain_name: str
-    name: pulumi.Input[str]
-    volumes: Mapping[str, pulumi.Resource] = field(default_factory=dict)
-    """The claims of its volumes that this stack creates, by volume."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the stack's objects in it."""
-
-
-class Library(Protocol):
-    """tensorplane's library in a namespace (`workloads/pods/library.py`)."""
-
-    @property
-    def current(self) -> pulumi.Resource:
-        """This version of it, which new gangs mount."""
-
-    def keep(self, name: str) -> None:
-        """Keeps that of an earlier version, by Pulumi's name."""
-
-
-@dataclass(frozen=True)
-class Platform:
-    """The platform that workloads run on."""
-
-    cluster: Cluster
-    namespace: Namespace | Space
-    volumes: Mapping[str, Volume]
-    streams: Mapping[str, Stream]
-    queues: Mapping[str, Queue]
-    teams: Mapping[str, Space]
-    settings: PlatformSettings
-    """Its settings."""
-    controllers: Sequence[pulumi.Resource]
-    """Resources that must be ready before a job can be created."""
-    runs: pulumi.Output[Mapping[str, Recorded]]
-    """Runs of the last deployment, by job."""
-    secret: frozenset[Key] = frozenset()
-    """Paths of encrypted settings."""
-    library: Library | None = None
-    """tensorplane's library, which training jobs in the namespace share. None where the namespace has objects of
-    several stacks: there, each job has its own."""
-
-    def secret_env(self, at: Key, env: Mapping[str, Any]) -> set[str]:
-        """Names of the variables that must stay secret: encrypted ones and Outputs. `at`: the path of the settings with
-        `env`."""
-        return {
-            name
-            for name, value in env.items()
-            if isinstance(value, pulumi.Output) or problems.below((*at, "env", name), self.secret)
-        }
-
-    def guarded(self, at: Key, value: Any) -> pulumi.Output[Any]:
-        """The value, marked as secret if settings at this path are, so that values derived from it stay encrypted.
-
-        Variables are not considered: they are in a Secret, and nothing is derived from them.
-        """
-        env = (*at, "env")
-        length = len(at)
-        secret = any(
-            problems.below(at, [path]) or (path[:length] == at and path[: length + 1] != env) for path in self.secret
-        )
-        return pulumi.Output.secret(value) if secret else pulumi.Output.from_input(value)
-
-
-def created(resources: Mapping[str, Created], names: Iterable[str]) -> list[Created]:
-    """Those of these names that this stack creates, in order; another stack's exist already."""
-    return [resources[name] for name in sorted(names) if name in resources]
 
 
 class WorkloadArgs(Variant, family=True):
@@ -240,15 +163,11 @@ class WorkloadArgs(Variant, family=True):
         """Problems beyond the shape of the settings: references, files, names, sizes. `at`: their path."""
         raise NotImplementedError
 
-    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Workload":
-        """Creates the workload. `at`: the path of its settings."""
-        raise NotImplementedError
+    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> Workload:
+        """Creates the workload: for `XArgs`, the component `X` of the `component.py` beside it.
 
-
-class Workload(pulumi.ComponentResource):
-    """A deployed workload and its outputs."""
-
-    outputs: Mapping[str, Any]
-    """Names, URLs and GPUs, exported under the workload's name."""
-    gpus: int
-    """GPUs that all of its pods request."""
+        `at`: the path of its settings.
+        """
+        beside = import_module(f"{type(self).__module__.rpartition('.')[0]}.component")
+        component: Callable[..., Workload] = getattr(beside, type(self).__name__.removesuffix("Args"))
+        return component(name, self, at=at, platform=platform, opts=opts)

@@ -1,4 +1,4 @@
-"""Kinds of workloads: each package here with a `component.py` is one, selected in YAML by `kind`."""
+"""Kinds of workloads: each package here with a `workload.py` is one, selected in YAML by `kind`."""
 
 import importlib
 from importlib.util import find_spec
@@ -8,5 +8,5 @@ from tensorplane import workloads
 from tensorplane.workloads.family import WorkloadArgs as WorkloadArgs
 
 for _package in sorted(each.name for each in iter_modules(workloads.__path__, f"{workloads.__name__}.") if each.ispkg):
-    if find_spec(f"{_package}.component"):
-        importlib.import_module(f"{_package}.component")
+    if find_spec(f"{_package}.workload"):
+        importlib.import_module(f"{_package}.workload")

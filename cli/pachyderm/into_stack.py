@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pulumi
-
 from tensorplane import stack as program
-from tensorplane import stack_file
 from tensorplane.cli import stack_config
 from tensorplane.cli.pachyderm import convert, reading, text
 from tensorplane.cli.pachyderm.stage import Choice
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tensorplane.driver.stack_settings import read
 
 _VOLUME = {"sizeGib": 100}
@@ -53,7 +52,7 @@ def _keys(own: Settings, section: str) -> list[str]:
 
 def _left(own: Settings, file: Path, more: Mapping[str, Any]) -> list[str]:
     """The problems of the stack's settings with these, apart from those without them."""
-    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
+    stack_name.configure(file.name.split(".")[1])
     tree = dict(own.tree)
     for section, content in more.items():
         there = tree.get(section)
@@ -67,6 +66,6 @@ def _left(own: Settings, file: Path, more: Mapping[str, Any]) -> list[str]:
 def _problems(settings: Settings) -> list[str]:
     try:
         program.load(settings)
-    except pulumi.RunError as error:
-        return str(error).splitlines()
+    except UserError as error:
+        return list(error.lines)
     return []

@@ -5,16 +5,16 @@ The policy pack judges what a stack declares. These ValidatingAdmissionPolicies 
 and whatever makes the pods, with or without queues: quotas of queues alone bind only those who ask a queue.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components.admission import accelerators, cel, restricted_pods, senders
 from tensorplane.components.admission.namespaces import Spaces
 from tensorplane.components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
 from tensorplane.components.base.labels import DOMAIN, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.catalog import ACCELERATORS
 
 Action = Literal["deny", "warn", "allow"]

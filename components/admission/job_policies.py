@@ -5,10 +5,10 @@ Kueue only counts what it admits, and an admitted job whose pods are refused hol
 refused when they are submitted; `gpu_guard` refuses the pods.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
-
-import pulumi
 
 from tensorplane.components.admission import cel, fitting_pods, job_rules, priority, senders
 from tensorplane.components.admission import restricted_pods as restricted
@@ -22,6 +22,7 @@ from tensorplane.components.base.labels import (
     POD_SECURITY_ENFORCE,
     QUEUE_LABEL,
 )
+from tensorplane.components.base.sdk import pulumi
 
 _MAKERS = {
     "jobset.x-k8s.io": ["jobsets"],

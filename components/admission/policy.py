@@ -1,14 +1,14 @@
 """A ValidatingAdmissionPolicy with its binding: what the API server refuses, whoever sends it. Kubernetes has them from
 1.30 on."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.labels import NAMESPACE_NAME, labels
+from tensorplane.components.base.sdk import k8s, pulumi
 
 
 @dataclass(frozen=True)

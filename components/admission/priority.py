@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tensorplane.components.admission import cel
 from tensorplane.components.base.labels import PRIORITY_LABEL, QUEUE_LABEL
-from tensorplane.components.queues import cluster_wide_name
+from tensorplane.components.queues.manifest import cluster_wide_name
 
 _CLASS, _QUEUE = "variables.priorityClass", "variables.queue"
 _UNCHANGED = "variables.byController || variables.ranksAsBefore"

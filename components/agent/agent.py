@@ -1,10 +1,9 @@
 """A program of `agents/` in the cluster: its code and image, its rights and egress, and the objects that run it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components.agent import lease
 from tensorplane.components.agent.code import API_SERVER_PORTS as API_SERVER_PORTS
@@ -13,12 +12,13 @@ from tensorplane.components.agent.code import command
 from tensorplane.components.agent.code import files as files
 from tensorplane.components.base import names, pod_security
 from tensorplane.components.base.labels import AGENT, COMPONENT, HOSTNAME, SKIP_AWAIT, TENSORPLANE, labels, selector
+from tensorplane.components.base.sdk import k8s, pulumi
 
-API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
+API_SERVER: list[k8s.networking.v1.NetworkPolicyPortArgsDict] = [
     {"protocol": "TCP", "port": port} for port in API_SERVER_PORTS
 ]
-TO_API_SERVER: "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict" = {"ports": API_SERVER}
-JOB_NAME: "k8s.core.v1.EnvVarArgsDict" = {
+TO_API_SERVER: k8s.networking.v1.NetworkPolicyEgressRuleArgsDict = {"ports": API_SERVER}
+JOB_NAME: k8s.core.v1.EnvVarArgsDict = {
     "name": "JOB_NAME",
     "value_from": {"field_ref": {"field_path": "metadata.labels['batch.kubernetes.io/job-name']"}},
 }
@@ -33,7 +33,7 @@ class Rights:
     """RBAC rules for an agent's service account, as a Role in one namespace or as a ClusterRole."""
 
     name: str
-    rules: "Sequence[k8s.rbac.v1.PolicyRuleArgsDict]"
+    rules: Sequence[k8s.rbac.v1.PolicyRuleArgsDict]
     namespace: pulumi.Input[str] | None = None
     """The Role's namespace; None for a ClusterRole."""
     resource_name: str | None = None
@@ -44,7 +44,7 @@ class Rights:
 class Mount:
     """A volume of the pod and the path where its container has it."""
 
-    volume: "k8s.core.v1.VolumeArgsDict"
+    volume: k8s.core.v1.VolumeArgsDict
     path: str
     read_only: bool = True
 
@@ -62,7 +62,7 @@ class Agent:
         image: str,
         resources: Resources,
         rights: Sequence[Rights] = (),
-        egress: "Sequence[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict]" = (),
+        egress: Sequence[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict] = (),
         policy_types: Sequence[str] = ("Ingress", "Egress"),
         user: int = pod_security.USER,
         leased: bool = False,
@@ -99,12 +99,12 @@ class Agent:
         self,
         arguments: Sequence[pulumi.Input[str]],
         *,
-        env: "Sequence[k8s.core.v1.EnvVarArgsDict]" = (),
+        env: Sequence[k8s.core.v1.EnvVarArgsDict] = (),
         mounts: Sequence[Mount] = (),
         imports: Sequence[str] = (),
         tmp_mib: int | None = None,
         http_port: int | None = None,
-    ) -> "k8s.core.v1.PodSpecArgsDict":
+    ) -> k8s.core.v1.PodSpecArgsDict:
         """A pod that runs the program.
 
         `imports`: paths of `mounts` from which it imports besides the agents' code. `tmp_mib`: size of an in-memory
@@ -141,13 +141,13 @@ class Agent:
 
     def deployment(
         self,
-        pod: "k8s.core.v1.PodSpecArgsDict",
+        pod: k8s.core.v1.PodSpecArgsDict,
         *,
         pod_labels: Mapping[str, str] | None = None,
         pod_annotations: Mapping[str, str] | None = None,
         depends_on: Sequence[pulumi.Resource] = (),
         replicas: int = 1,
-    ) -> "k8s.apps.v1.Deployment":
+    ) -> k8s.apps.v1.Deployment:
         """Runs the pod at all times. It gets little time to stop: its state must be in the cluster.
 
         `replicas`: how many pods, on different nodes if several can have them. Of a leased agent, one acts.
@@ -177,14 +177,14 @@ class Agent:
     def cron_job(
         self,
         resource_name: str,
-        pod: "k8s.core.v1.PodSpecArgsDict",
+        pod: k8s.core.v1.PodSpecArgsDict,
         *,
         name: str,
         subject: str,
         schedule: str,
         seconds: int,
         opts: pulumi.ResourceOptions,
-    ) -> "k8s.batch.v1.CronJob":
+    ) -> k8s.batch.v1.CronJob:
         """Runs a pod on a schedule, in UTC. A failed run is retried twice; a retry must accept what is done already.
 
         `name`: of the CronJob in the cluster. `subject`: its label `name`. `seconds`: the limit of a run.
@@ -211,13 +211,13 @@ class Agent:
 
     def job(
         self,
-        pod: "k8s.core.v1.PodSpecArgsDict",
+        pod: k8s.core.v1.PodSpecArgsDict,
         *,
         name: pulumi.Input[str],
         seconds: int,
         pod_labels: Mapping[str, str],
         depends_on: Sequence[pulumi.Resource],
-    ) -> "k8s.batch.v1.Job":
+    ) -> k8s.batch.v1.Job:
         """Runs a pod once. A Job is immutable: a new `name` runs it again."""
         return k8s.batch.v1.Job(
             self._resource_name,
@@ -229,12 +229,12 @@ class Agent:
     def _run(
         self,
         name: str,
-        pod: "k8s.core.v1.PodSpecArgsDict",
+        pod: k8s.core.v1.PodSpecArgsDict,
         seconds: int,
         *,
         retries: int,
         pod_labels: Mapping[str, str] | None = None,
-    ) -> "k8s.batch.v1.JobSpecArgsDict":
+    ) -> k8s.batch.v1.JobSpecArgsDict:
         return {
             "backoff_limit": retries,
             "active_deadline_seconds": seconds,
@@ -249,7 +249,7 @@ class Agent:
 
     def _metadata(
         self, name: pulumi.Input[str], namespace: pulumi.Input[str] | None = None
-    ) -> "k8s.meta.v1.ObjectMetaArgsDict":
+    ) -> k8s.meta.v1.ObjectMetaArgsDict:
         namespace = self._namespace if namespace is None else namespace
         return {"name": name, "namespace": namespace, "labels": labels(self._name, self._component)}
 
@@ -304,7 +304,7 @@ class Agent:
         )
 
     def _network_policy(
-        self, egress: "Sequence[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict]", policy_types: Sequence[str]
+        self, egress: Sequence[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict], policy_types: Sequence[str]
     ) -> None:
         k8s.networking.v1.NetworkPolicy(
             self._resource_name,
@@ -318,7 +318,7 @@ class Agent:
         )
 
 
-def _on_different_nodes(selected: Mapping[str, str]) -> "k8s.core.v1.TopologySpreadConstraintArgsDict":
+def _on_different_nodes(selected: Mapping[str, str]) -> k8s.core.v1.TopologySpreadConstraintArgsDict:
     return {
         "max_skew": 1,
         "topology_key": HOSTNAME,
@@ -329,14 +329,14 @@ def _on_different_nodes(selected: Mapping[str, str]) -> "k8s.core.v1.TopologySpr
     }
 
 
-def _find_code(imports: Sequence[str]) -> "list[k8s.core.v1.EnvVarArgsDict]":
+def _find_code(imports: Sequence[str]) -> list[k8s.core.v1.EnvVarArgsDict]:
     return [
         {"name": "PYTHONPATH", "value": ":".join([_CODE, *imports])},
         {"name": "PYTHONDONTWRITEBYTECODE", "value": "1"},
     ]
 
 
-def _mounted(mount: Mount) -> "k8s.core.v1.VolumeMountArgsDict":
+def _mounted(mount: Mount) -> k8s.core.v1.VolumeMountArgsDict:
     mounted: k8s.core.v1.VolumeMountArgsDict = {"name": str(mount.volume["name"]), "mount_path": mount.path}
     return {**mounted, "read_only": True} if mount.read_only else mounted
 
@@ -350,7 +350,7 @@ def _tmp(mib: int) -> Mount:
     return Mount(volume, _TMP, read_only=False)
 
 
-def _reference(kind: str, name: pulumi.Input[str]) -> "k8s.rbac.v1.RoleRefArgsDict":
+def _reference(kind: str, name: pulumi.Input[str]) -> k8s.rbac.v1.RoleRefArgsDict:
     return {"api_group": "rbac.authorization.k8s.io", "kind": kind, "name": name}
 
 

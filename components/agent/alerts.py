@@ -1,14 +1,18 @@
 """The alerts about a stack's agents, for the Prometheus operator: kube-state-metrics has the times of their Leases."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.agent.health import FAILING_MINUTES
 from tensorplane.components.base.labels import labels
-from tensorplane.components.namespace import Namespace
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 NAME = "agent-alerts"
 

@@ -1,17 +1,17 @@
 """The Lease by which one pod of an agent acts at a time (`agents/lease.py`), and who may write it."""
 
-import pulumi
-import pulumi_kubernetes as k8s
+from __future__ import annotations
 
 from tensorplane.agents.leader_election import LEASE, POD
 from tensorplane.components.agent.health import lease_name
 from tensorplane.components.base.labels import AGENT, labels
+from tensorplane.components.base.sdk import k8s, pulumi
 
 GRACE_SECONDS = 5
 """How long a pod may end what it does before it releases its Lease. Otherwise another one waits until that runs out."""
 
 
-def rule(agent: str) -> "k8s.rbac.v1.PolicyRuleArgsDict":
+def rule(agent: str) -> k8s.rbac.v1.PolicyRuleArgsDict:
     """What the agent needs in its namespace. The platform creates the Lease: RBAC cannot limit that to a name."""
     return {
         "api_groups": ["coordination.k8s.io"],
@@ -43,7 +43,7 @@ def create(
     )
 
 
-def environment(agent: str, namespace: pulumi.Input[str]) -> "list[k8s.core.v1.EnvVarArgsDict]":
+def environment(agent: str, namespace: pulumi.Input[str]) -> list[k8s.core.v1.EnvVarArgsDict]:
     """The variables that `agents.leader_election.begin` reads."""
     return [
         {"name": LEASE, "value": pulumi.Output.concat(namespace, "/", lease_name(agent))},

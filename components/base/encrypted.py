@@ -3,6 +3,8 @@
 Pulumi decrypts settings for the program, and would store in plain text what the program makes of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

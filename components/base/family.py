@@ -51,6 +51,10 @@ class Variant(Model):
 
 
 def load_family(package: str, path: Iterable[str]) -> None:
-    """Imports every module of a family's folder, so that its variants are known. Called once, by the package itself."""
+    """Imports every module of a family's folder, so that its variants are known. Called once, by the package itself.
+
+    `component` is imported where it is created.
+    """
     for module in sorted(module.name for module in pkgutil.iter_modules(path)):
-        importlib.import_module(f"{package}.{module}")
+        if module != "component":
+            importlib.import_module(f"{package}.{module}")

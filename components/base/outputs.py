@@ -8,10 +8,12 @@ is added does not. The cluster of every stack registers the version, and the sta
 nothing from here: a test compares the keys that they read, and the version, with these.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-import pulumi
+from tensorplane.components.base.sdk import pulumi
 
 VERSION = 1
 VERSION_KEY = "factsVersion"
@@ -123,7 +125,7 @@ class ModelServerOutputs(TypedDict):
     gpus: int
     page: NotRequired[pulumi.Input[str]]
     """URL of its web page, if it has one."""
-    outside: NotRequired["pulumi.Input[Outside]"]
+    outside: NotRequired[pulumi.Input[Outside]]
     """Where clients outside of the cluster reach it, if it is exposed."""
 
 

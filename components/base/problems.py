@@ -4,17 +4,18 @@ A check concludes from keys: the one that it reports, and those in `given`. If o
 misspelt, the conclusion is omitted.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import pulumi
-
 from tensorplane.components.base.location import Key as Key
 from tensorplane.components.base.location import written_path
 from tensorplane.components.base.model import Model, is_name
+from tensorplane.core.errors import UserError
 from tensorplane.stack_file.file_problems import some
 from tensorplane.stack_file.nearest import did_you_mean as did_you_mean
 
@@ -71,10 +72,10 @@ def legible(text: str, at_most: int = _LONGEST_KEY) -> str:
 
 
 def stop(problems: Iterable[Problem | str]) -> None:
-    """Ends the program with every problem, a line each; returns if there is none. Pulumi exits with 1, no traceback."""
+    """A UserError with every problem, a line each; returns if there is none."""
     lines = dict.fromkeys(str(problem) for problem in problems)
     if lines:
-        raise pulumi.RunError("\n".join(lines))
+        raise UserError(*lines)
 
 
 def without_implied(problems: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:

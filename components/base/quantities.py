@@ -1,8 +1,19 @@
 """Kubernetes quantities: in canonical form, parsed, and formatted for users."""
 
 import math
+import re
 from decimal import Decimal
 from functools import cache
+
+_SUFFIXES: dict[str, Decimal] = {
+    "": Decimal(1),
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("num", -3)},
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", 1)},
+    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
+}
+_QUANTITY = re.compile(
+    rf"([+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+))(?:([eE][+-]?[0-9]+)|({'|'.join(filter(None, _SUFFIXES))}))?"
+)
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -38,10 +49,11 @@ def gibibytes(size: float) -> str:
 @cache
 def exact(quantity: str) -> Decimal:
     """The number of a quantity: cores, bytes, devices."""
-    # Kubernetes' client takes long to import.
-    from kubernetes.utils import parse_quantity
-
-    return Decimal(parse_quantity(quantity))
+    found = _QUANTITY.fullmatch(quantity)
+    if not found:
+        raise ValueError(f"{quantity!r} is no quantity of Kubernetes")
+    number, exponent, suffix = found.groups("")
+    return Decimal(number + exponent) * _SUFFIXES[suffix]
 
 
 def amount(quantity: str) -> float:

@@ -1,16 +1,15 @@
 """Reads the stack's settings below `tensorplane:`, and collects every problem before any resource is created."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pulumi
-from pulumi.runtime import config as pulumi_config
-
 from tensorplane import stack_file
-from tensorplane.components.base import problems
+from tensorplane.components.base import problems, stack_name
 from tensorplane.components.base.model import Model
 from tensorplane.components.base.problems import Key, Problem, did_you_mean
 from tensorplane.stack_file import StackFile
@@ -49,8 +48,10 @@ class Settings:
     """Where the files of the project's stacks are; None: the settings refer to no other stack's."""
 
     @classmethod
-    def of_stack(cls) -> "Settings":
+    def of_stack(cls) -> Settings:
         """The settings of the running stack."""
+        from pulumi.runtime import config as pulumi_config
+
         # The SDK has no public way to list the keys, but unknown keys must be reported.
         stored = {**pulumi_config.get_config_env(), **pulumi_config.CONFIG.get()}
         tree, found = _own(dict(sorted(stored.items())))
@@ -60,7 +61,7 @@ class Settings:
         return cls(tree, frozenset(_not_in(clear, concealed)), found, folder=Path())
 
     @classmethod
-    def of_file(cls, file: StackFile) -> "Settings":
+    def of_file(cls, file: StackFile) -> Settings:
         """The settings in a stack's file, with ENCRYPTED in place of encrypted values."""
         tree, found_problems = _own(file.config)
         found_problems += _of_providers(file.config)
@@ -94,7 +95,7 @@ class Settings:
             return ""
         sections = f"{', '.join(_DECLARING[:-1])} or {_DECLARING[-1]}"
         return (
-            f"Pulumi.{pulumi.get_stack()}.yaml: it declares nothing, so an update would delete what the stack has; "
+            f"Pulumi.{stack_name.current()}.yaml: it declares nothing, so an update would delete what the stack has; "
             f"declare {sections}, or delete the stack's resources with `pulumi destroy`"
         )
 
@@ -169,7 +170,7 @@ def _inside(value: Any) -> Any:
 def _in_clear() -> Mapping[str, Any]:
     """The unencrypted settings in the checkout."""
     try:
-        return stack_file.read(Path(f"Pulumi.{pulumi.get_stack()}.yaml")).config
+        return stack_file.read(Path(f"Pulumi.{stack_name.current()}.yaml")).config
     except stack_file.Unreadable:
         return {}
 

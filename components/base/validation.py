@@ -3,11 +3,13 @@
 A stack with such a problem is still refused, but without problems that follow from it.
 """
 
+from __future__ import annotations
+
 import copy
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -17,10 +19,12 @@ from tensorplane.components.base import messages
 from tensorplane.components.base.location import Key, Location
 from tensorplane.components.base.model import Model
 from tensorplane.components.base.problems import Problem, below, hidden, legible
-from tensorplane.components.base.settings import Settings
 from tensorplane.stack_file import ENCRYPTED
 from tensorplane.stack_file.file_problems import some
 from tensorplane.stack_file.nearest import nearest
+
+if TYPE_CHECKING:
+    from tensorplane.components.base.settings import Settings
 
 M = TypeVar("M", bound=Model)
 Written = Mapping[Key, str]

@@ -1,20 +1,20 @@
 """An existing cluster, such as kind, minikube or a cloud's, reached through a kubeconfig context."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pulumi
-
 from tensorplane.components import catalog
 from tensorplane.components.base.model import NonEmptyStr, OneOf
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.catalog import Cloud
 from tensorplane.components.clusters.settings import ClusterArgs, Connection, cluster_provider
 from tensorplane.components.node_groups.cluster_properties import ClusterProperties
-from tensorplane.components.node_groups.component import NodeGroup
 from tensorplane.components.node_groups.shape import Shape
 
 
@@ -60,6 +60,8 @@ class Existing(ClusterArgs):
             yield Problem(path, f"unknown region {self.region!r}; choose one of {', '.join(sorted(known))}{near}")
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        from tensorplane.components.node_groups.component import NodeGroup
+
         connection = self._connection(name, opts)
         for shape in groups.values():
             # The nodes exist; the group only describes them.

@@ -1,18 +1,19 @@
 """The interface of all kinds of clusters: base settings, what GPUs find there, the connection to a created one."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
 from tensorplane.components import versions
 from tensorplane.components.base.family import Variant
 from tensorplane.components.base.model import refuse_all_but
 from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.catalog import Cloud
 from tensorplane.components.clusters.effects import Effects
 from tensorplane.components.node_groups.cluster_properties import ClusterProperties, NodeTraits
@@ -24,7 +25,7 @@ from tensorplane.components.queues import topology
 class Connection:
     """The connection to a created cluster."""
 
-    provider: "k8s.Provider"
+    provider: k8s.Provider
     kubeconfig: pulumi.Output[str | None]
     native: Any = None
 
@@ -36,7 +37,7 @@ def cluster_provider(
     opts: pulumi.ResourceOptions,
     *,
     context: str | None = None,
-) -> "k8s.Provider":
+) -> k8s.Provider:
     """The provider of all objects in a cluster. `cluster`: what identifies it, so that a changed kubeconfig, token or
     certificate replaces nothing."""
     return k8s.Provider(
@@ -179,7 +180,7 @@ class ClusterArgs(Variant, family=True):
         return ClusterProperties(self.kind, self.catalog, self.catalog_region, traits)
 
     @classmethod
-    def kinds(cls) -> Iterator[type["ClusterArgs"]]:
+    def kinds(cls) -> Iterator[type[ClusterArgs]]:
         """All kinds of clusters."""
         return (kind for kind in cls.variants.values() if issubclass(kind, ClusterArgs))
 
@@ -237,7 +238,7 @@ class ClusterArgs(Variant, family=True):
         """Inputs of a Helm release for the source of its chart."""
         return {"chart": chart.reference, "version": chart.version}
 
-    def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
+    def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:
         """Host under which a Service is reachable; its DNS name inside the cluster by default."""
         return pulumi.Output.format("{0}.{1}.svc", service.metadata["name"], service.metadata["namespace"])
 

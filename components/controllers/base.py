@@ -53,3 +53,8 @@ class ControllerKind:
         """Whether the stack installs it: something requires it, and the cluster does not have it."""
         is_wanted = getattr(settings, self.name) == "chart" and self.name not in demand.of_cluster
         return is_wanted and self.needed(demand)
+
+
+def image(chart: Chart) -> dict[str, str]:
+    """The controller's image, in the format of most charts' values."""
+    return {"repository": chart.image, "tag": chart.image_tag, "pullPolicy": "IfNotPresent"}

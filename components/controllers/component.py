@@ -1,5 +1,7 @@
 """A controller in the cluster, installed from its chart."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pulumi
@@ -41,8 +43,3 @@ class Controller(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs(encrypted.concealed(dict(outputs.Controller(version=chart.version))))
-
-
-def image(chart: Chart) -> dict[str, str]:
-    """The controller's image, in the format of most charts' values."""
-    return {"repository": chart.image, "tag": chart.image_tag, "pullPolicy": "IfNotPresent"}

@@ -7,9 +7,8 @@ from typing import Any, Literal
 from tensorplane.components.base.labels import PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from tensorplane.components.base.model import Model
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.controllers.base import ControllerKind, Demand, Source
-from tensorplane.components.controllers.component import image
-from tensorplane.components.namespace import MANAGED
+from tensorplane.components.controllers.base import ControllerKind, Demand, Source, image
+from tensorplane.components.namespace.rules import MANAGED
 from tensorplane.components.versions import KUEUE as CHART
 from tensorplane.components.versions import KUEUE_CONFIG_API
 

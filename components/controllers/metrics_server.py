@@ -3,8 +3,7 @@
 from typing import Any
 
 from tensorplane.components.base.model import Model
-from tensorplane.components.controllers.base import ControllerKind, Source
-from tensorplane.components.controllers.component import image
+from tensorplane.components.controllers.base import ControllerKind, Source, image
 from tensorplane.components.versions import METRICS_SERVER as CHART
 
 

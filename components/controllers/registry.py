@@ -1,23 +1,27 @@
 """All controllers of this folder: their settings as one model, their checks, and which of them a stack installs."""
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 from collections.abc import Iterator
-
-import pulumi
+from typing import TYPE_CHECKING
 
 from tensorplane.components import controllers
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.controllers.base import ControllerKind, Demand
-from tensorplane.components.controllers.component import Controller
 from tensorplane.components.controllers.prometheus import PrometheusArgs
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.controllers.component import Controller
 
 
 def _found() -> Iterator[ControllerKind]:
     for name in sorted(module.name for module in pkgutil.iter_modules(controllers.__path__)):
-        # This module is in the folder, too, and still being imported.
-        if name != __name__.rpartition(".")[2]:
+        # Beside the controllers, the folder has this module, which is still being imported, and their component.
+        if name not in (__name__.rpartition(".")[2], "component"):
             module = importlib.import_module(f"{controllers.__name__}.{name}")
             if isinstance(kind := getattr(module, "CONTROLLER", None), ControllerKind):
                 yield kind
@@ -44,6 +48,8 @@ def install(
     settings: ControllersArgs, demand: Demand, *, cluster: Cluster, opts: pulumi.ResourceOptions
 ) -> dict[str, Controller]:
     """The controllers that the stack requires and the cluster does not have, by name."""
+    from tensorplane.components.controllers.component import Controller
+
     return {
         name: Controller(kind.chart, kind.values(demand, settings), cluster=cluster, opts=opts)
         for name, kind in CONTROLLERS.items()

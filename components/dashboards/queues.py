@@ -1,8 +1,10 @@
 """The Grafana dashboard of a stack's queues: waiting times, usage, borrowing and preemptions."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -10,7 +12,9 @@ import pulumi_kubernetes as k8s
 from tensorplane.components.base import names
 from tensorplane.components.base.labels import labels
 from tensorplane.components.dashboards.queue_panels import ROWS, Panel, Query
-from tensorplane.components.namespace import Namespace
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 # Plain data instead of Grafana's SDK, which is experimental and which every user would have to install. The tests parse
 # the result with it.

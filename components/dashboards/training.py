@@ -2,15 +2,19 @@
 
 Its panels show metrics of tensorplane's library, and of GPUs by NVIDIA's DCGM."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
 from tensorplane.components.base import names
 from tensorplane.components.dashboards import queues
 from tensorplane.components.dashboards.queue_panels import Panel, Query
-from tensorplane.components.namespace import Namespace
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 _PODS = 'namespace=~"$namespace", pod=~"$job-.*"'
 _RATE = "$__rate_interval"

@@ -1,21 +1,21 @@
 """GPU runtimes, which make a node's GPUs available to pods. A cluster has exactly one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import pulumi
-import pulumi_kubernetes as k8s
-
-from tensorplane.components.base import encrypted, outputs
 from tensorplane.components.base.family import Variant, load_family
-from tensorplane.components.base.labels import POD_SECURITY_ENFORCE, TENSORPLANE
 from tensorplane.components.base.model import Name
 from tensorplane.components.base.problems import Problem, did_you_mean
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.node_groups.fleet import Fleet
 from tensorplane.components.node_groups.shape import Shape
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
 
 NAMESPACE = "gpu-runtime"
 """Namespace of everything that a GPU runtime installs."""
@@ -41,21 +41,6 @@ class GpuRuntimeArgs(Variant, family=True):
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         """Creates the runtime in the namespace `gpu-runtime`."""
         raise NotImplementedError
-
-
-class GpuRuntime(pulumi.ComponentResource):
-    """The stack's GPU runtime, in a privileged namespace of its own."""
-
-    def __init__(self, args: GpuRuntimeArgs, *, cluster: Cluster, opts: pulumi.ResourceOptions | None = None) -> None:
-        props = outputs.GpuRuntime(kind=args.kind, runtimeClass=args.runtime_class)
-        super().__init__(outputs.GPU_RUNTIME, NAMESPACE, dict(props), opts)
-        namespace = k8s.core.v1.Namespace(
-            NAMESPACE,
-            metadata={"name": NAMESPACE, "labels": {**TENSORPLANE, POD_SECURITY_ENFORCE: "privileged"}},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        args.install(cluster, pulumi.ResourceOptions(parent=self, depends_on=[namespace]))
-        self.register_outputs(encrypted.concealed(dict(props)))
 
 
 load_family(__name__, __path__)

@@ -1,23 +1,26 @@
 """NVIDIA's GPU Operator: driver, container toolkit, device plugin, MIG manager, feature discovery and metrics."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import pulumi
 from pydantic import AfterValidator
 
 from tensorplane.components import versions
 from tensorplane.components.base.model import refuse_all_but
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.controllers.component import Controller
 from tensorplane.components.gpu_runtime import GpuRuntimeArgs, sharing
 from tensorplane.components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
 from tensorplane.components.node_groups.fleet import Fleet
 from tensorplane.components.node_groups.shape import Shape
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
 
 _OLD_ARCHITECTURES = ("maxwell", "pascal", "volta")
 _LAST_BRANCH_OF_OLD = 580
@@ -81,6 +84,8 @@ class Operator(GpuRuntimeArgs):
         return replace(shape, driver_in_image=not cluster.gpu_support.left_to_operator)
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
+        from tensorplane.components.controllers.component import Controller
+
         Controller(versions.GPU_OPERATOR, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
 
     def values(self, cluster: ClusterArgs, fleet: Fleet) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 """NVIDIA's device plugin alone, on nodes whose image has the driver, with feature discovery and metrics."""
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from __future__ import annotations
 
-import pulumi
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 from tensorplane.components import versions
 from tensorplane.components.base.labels import GPU_PRESENT, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.controllers.component import Controller
 from tensorplane.components.gpu_runtime import GpuRuntimeArgs, sharing
 from tensorplane.components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
 from tensorplane.components.node_groups.fleet import Fleet
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
 
 
 class Plugin(GpuRuntimeArgs):
@@ -46,6 +48,8 @@ class Plugin(GpuRuntimeArgs):
             yield Problem(("gpuRuntime", "metrics"), reason)
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
+        from tensorplane.components.controllers.component import Controller
+
         real = not cluster.args.gpu_support.simulated
         Controller(versions.DEVICE_PLUGIN, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
         metrics = self.metrics or ("exporter" if real else "none")

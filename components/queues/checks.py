@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean, unknown_name
-from tensorplane.components.namespace import namespace_owner
+from tensorplane.components.namespace.rules import namespace_owner
 from tensorplane.components.node_groups.labels import CPU
 from tensorplane.components.queues import cohort, quota
 from tensorplane.components.queues.flavors import ANY, Flavor

@@ -20,9 +20,9 @@ from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, 
 from tensorplane.components.base import outputs
 from tensorplane.components.base.labels import labels
 from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
-from tensorplane.components.queues import cluster_wide_name
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.manifest import cluster_wide_name
 
 ACCOUNT = "queue.quota-return"
 """Its service account. No workload can have it: their names hold no dot."""

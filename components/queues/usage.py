@@ -10,7 +10,7 @@ from tensorplane.components.agent import lease as agent_lease
 from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
 from tensorplane.components.base import encrypted, outputs
 from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 
 ACCOUNT = "queue.usage"
 """Its service account. No workload can have it: their names hold no dot."""

@@ -1,18 +1,20 @@
 """The family of brokers: Kafka clusters that a stream can use."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
-
-import pulumi
-import pulumi_kubernetes as k8s
+from typing import TYPE_CHECKING, ClassVar
 
 from tensorplane.components.base.family import Variant
 from tensorplane.components.base.problems import Key, Problem
-from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.access import Access
 from tensorplane.components.streams.base_settings import StreamSettings
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Request:
     namespace: Namespace
     args: StreamSettings
     cluster: Cluster
-    disk: "k8s.core.v1.PersistentVolumeClaim | None"
+    disk: k8s.core.v1.PersistentVolumeClaim | None
     """The claim of the stream's volume, if it has one."""
     retain: bool
     depends_on: Sequence[pulumi.Resource]
@@ -32,7 +34,7 @@ class Request:
     """Whether the cluster has KEDA for workloads."""
 
     @property
-    def claim(self) -> "k8s.core.v1.PersistentVolumeClaim":
+    def claim(self) -> k8s.core.v1.PersistentVolumeClaim:
         """The claim of the volume that holds the records."""
         if self.disk is None:
             raise ValueError(f"stream {self.name} has no volume, which its checks refuse")

@@ -7,7 +7,7 @@ import pulumi_kubernetes as k8s
 
 from tensorplane.components.base import encrypted, outputs
 from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.components.streams.broker import Request
 from tensorplane.components.streams.settings import StreamArgs
 from tensorplane.components.volumes.component import Volume

@@ -1,14 +1,14 @@
 """NetworkPolicies of streams, in a namespace that denies all traffic by default."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components import versions
 from tensorplane.components.agent import agent as agent_agent
 from tensorplane.components.base.labels import NAMESPACE_NAME, labels
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.access import client_label
 from tensorplane.components.streams.broker import Request
 

@@ -1,13 +1,13 @@
 """What the members of a team may do: create, see and stop jobs in its namespace, and read the queues; nothing else."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.labels import labels
-from tensorplane.components.namespace import DNS
+from tensorplane.components.base.sdk import k8s, pulumi
+from tensorplane.components.namespace.rules import DNS
 
 _READ = ["get", "list", "watch"]
 RBAC = "rbac.authorization.k8s.io"

@@ -1,13 +1,13 @@
 """Teams: namespaces with queues, and the GPUs that these can give there."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.labels import TENSORPLANE
-from tensorplane.components.namespace import POD_SECURITY
+from tensorplane.components.base.sdk import k8s, pulumi
+from tensorplane.components.namespace.rules import POD_SECURITY
 from tensorplane.components.queues.quota import Quota
 from tensorplane.components.queues.settings import QueueArgs, TeamArgs
 

@@ -1,15 +1,18 @@
 """Who may mount a volume: a ValidatingAdmissionPolicy over the pods of its namespace."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
-
-import pulumi
-import pulumi_kubernetes as k8s
+from typing import TYPE_CHECKING
 
 from tensorplane.components.base.labels import NAMESPACE_NAME, labels
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.members import accounts, groups
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 _MOUNT = "v.persistentVolumeClaim"
 
@@ -31,7 +34,7 @@ def _one_of(members: Sequence[str]) -> str:
 
 def policy(
     volume: str, args: VolumeSettings, *, also: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions
-) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
+) -> k8s.admissionregistration.v1.ValidatingAdmissionPolicy:
     """Refuses pods that mount the claim without permission. `also` has service accounts of tensorplane itself."""
     writers, readers = (*(args.writers or ()), *also), args.readers or ()
     return _admission(
@@ -47,7 +50,7 @@ def policy(
 
 def refuse_writers(
     name: str, volume: str, team: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
-) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
+) -> k8s.admissionregistration.v1.ValidatingAdmissionPolicy:
     """Refuses pods of a team's namespace that do not mount the claim with `readOnly`."""
     message = f"volume {volume} is read-only for team {team}; mount it with readOnly: true"
     return _admission(name, volume, namespace, _only_reads(volume), message, opts)
@@ -70,7 +73,7 @@ def _admission(
     expression: str,
     message: str,
     opts: pulumi.ResourceOptions,
-) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
+) -> k8s.admissionregistration.v1.ValidatingAdmissionPolicy:
     """Refuses pods of a namespace that mount the claim, unless the expression holds."""
     made = k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
         name,

@@ -1,22 +1,24 @@
 """The family of storage backends: what each declares, and how it creates a claim."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import pulumi
-import pulumi_kubernetes as k8s
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorplane.components.base import quantities
 from tensorplane.components.base.family import Variant
 from tensorplane.components.base.labels import labels
 from tensorplane.components.base.problems import Note, Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
 from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Request:
     access_modes: list[AccessMode]
     installed: Sequence[pulumi.Resource] = ()
     """Resources that must exist before pods mount the volume, see `Backend.install`."""
-    source: "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None" = None
+    source: k8s.core.v1.TypedLocalObjectReferenceArgsDict | None = None
     """What the volume is restored or cloned from."""
     copied: bool = False
     """Whether a mirror makes temporary copies of the volume."""
@@ -50,7 +52,7 @@ class Request:
         storage_class: pulumi.Input[str] | None,
         volume: pulumi.Input[str] | None = None,
         attributes_class: pulumi.Input[str] | None = None,
-    ) -> "k8s.core.v1.PersistentVolumeClaim":
+    ) -> k8s.core.v1.PersistentVolumeClaim:
         """The PersistentVolumeClaim. `storage_class` None uses the cluster's default class, "" uses none.
 
         `attributes_class` is the only mutable class: Kubernetes does not let a claim drop it again.
@@ -195,6 +197,6 @@ class Backend(Variant, family=True):
         """Creates what all volumes of this backend share. Called once."""
         return ()
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         """Creates the claim and its resources, as children."""
         raise NotImplementedError

@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 
 from tensorplane.components.base import encrypted, outputs
 from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.components.volumes import access, source
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.settings import VolumeArgs

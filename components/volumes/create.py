@@ -1,17 +1,22 @@
 """All volumes of a stack, and what they share: drivers, snapshot schedules, mirrors."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pulumi
 
-from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import immutable, rebind
 from tensorplane.components.volumes.component import Hooks, Volume
-from tensorplane.components.volumes.mirrors import ceph, volsync
+from tensorplane.components.volumes.mirrors import ceph, volsync, volsync_component
 from tensorplane.components.volumes.settings import VolumeArgs
 from tensorplane.components.volumes.snapshots import before_delete, snapshot_group, snapshot_schedule
 from tensorplane.components.volumes.snapshots.snapshotter import Snapshotter
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 
 def volumes_of(
@@ -56,7 +61,7 @@ def volumes_of(
                 origin=origin,
                 snapshotter=shared,
                 origins=origins,
-                mounted_by=(volsync.ACCOUNT,) if volsync.takes_part(name, declared) else (),
+                mounted_by=(volsync_component.ACCOUNT,) if volsync.takes_part(name, declared) else (),
                 datasets=datasets.get(name),
                 opts=opts,
             )
@@ -66,7 +71,7 @@ def volumes_of(
     if shared:
         _group_schedules(declared, volumes, cluster, shared, origins, opts)
     backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
-    volsync.mirrors(declared, volumes, backends, namespace=namespace, depends_on=movers, opts=opts)
+    volsync_component.mirrors(declared, volumes, backends, namespace=namespace, depends_on=movers, opts=opts)
     ceph.mirrors(declared, volumes, namespace=namespace, opts=opts)
     return volumes
 

@@ -1,11 +1,12 @@
 """Refuses changes of immutable fields of a claim, in previews too, before the API server would."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pulumi
-
 from tensorplane.components.base.quantities import GIB, size, size_bytes
+from tensorplane.components.base.sdk import pulumi
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 

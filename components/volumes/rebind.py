@@ -1,18 +1,22 @@
 """Binds the recreated claim of a retained volume to the PersistentVolume of its deleted claim."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
 from tensorplane.components.base import retained_data
-from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.volumes import cluster_api
 from tensorplane.components.volumes.backends.embedded import UNMIRRORED
 from tensorplane.core.errors import ApiError
 from tensorplane.core.kube import JSON_PATCH, Kube
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 _VOLUMES = "/api/v1/persistentvolumes"

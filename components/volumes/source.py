@@ -1,12 +1,13 @@
 """What a volume is restored or cloned from: a snapshot, another volume, or a mirror."""
 
+from __future__ import annotations
+
 from typing import Literal, Self
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import model_validator
 
 from tensorplane.components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.sdk import k8s, pulumi
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
@@ -43,11 +44,11 @@ class Source(Model):
         return self
 
 
-def restored(snapshot: str) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict":
+def restored(snapshot: str) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict:
     """A snapshot, as the data source of a claim."""
     return {"api_group": SNAPSHOT_GROUP, "kind": "VolumeSnapshot", "name": snapshot}
 
 
-def cloned(claim: pulumi.Input[str]) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict":
+def cloned(claim: pulumi.Input[str]) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict:
     """Another claim, as the data source of a claim."""
     return {"kind": "PersistentVolumeClaim", "name": claim}

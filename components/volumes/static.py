@@ -1,22 +1,22 @@
 """Static provisioning: a PersistentVolume for storage that no driver created, and the claim that is bound to it."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Sequence
 
 from tensorplane.components.base import quantities
 from tensorplane.components.base.labels import labels
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.volumes.backend import Request
 
 
 def claim(
     request: Request,
     opts: pulumi.ResourceOptions,
-    volume_spec: "k8s.core.v1.PersistentVolumeSpecArgsDict",
+    volume_spec: k8s.core.v1.PersistentVolumeSpecArgsDict,
     *,
     depends_on: Sequence[pulumi.Resource] = (),
-) -> "k8s.core.v1.PersistentVolumeClaim":
+) -> k8s.core.v1.PersistentVolumeClaim:
     """The PersistentVolume and its claim. `volume_spec`: its source and mount options.
 
     Kubernetes cannot resize such storage; `sizeGib` only matches claim and volume.

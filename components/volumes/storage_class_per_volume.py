@@ -1,14 +1,17 @@
 """A StorageClass for each volume, with the driver's parameters for that volume."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tensorplane.components.base import names
 from tensorplane.components.base.labels import ZONE, labels
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.volumes.backend import Request
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 
 def secret(use: str, name: str, namespace: str) -> dict[str, str]:
@@ -38,7 +41,7 @@ def claim(
     mount_options: Sequence[str] = (),
     known_later: Mapping[str, pulumi.Output[str]] | None = None,
     depends_on: Sequence[pulumi.Resource] = (),
-) -> "k8s.core.v1.PersistentVolumeClaim":
+) -> k8s.core.v1.PersistentVolumeClaim:
     """The class and its claim. A class is immutable, so its name has a hash of its content; a change is a new volume.
 
     The reclaim policy follows from `retain` at creation; later changes of `retain` only affect the claim's protection.

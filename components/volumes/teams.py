@@ -3,22 +3,24 @@
 Claims are namespaced, and each is bound to a PersistentVolume of its own.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from tensorplane.components.base import names, quantities
 from tensorplane.components.base.labels import labels
 from tensorplane.components.base.problems import Problem, unknown_name
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import checks
 from tensorplane.components.volumes.access import refuse_writers
 from tensorplane.components.volumes.capabilities import AccessMode
-from tensorplane.components.volumes.component import Volume
 from tensorplane.components.volumes.mirrors import volsync
 from tensorplane.components.volumes.settings import VolumeArgs
+
+if TYPE_CHECKING:
+    from tensorplane.components.volumes.component import Volume
 
 Access = Literal["readOnly", "readWrite"]
 Teams = Mapping[str, Mapping[str, Access]]
@@ -80,7 +82,7 @@ def declare(
     return made
 
 
-def _bound(volume: Volume, stack: str, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolume":
+def _bound(volume: Volume, stack: str, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolume:
     """The PersistentVolume to which the stack's own claim is bound."""
     # With the claim's id, which previews do not know of a new claim: the provider's answer then has no volume.
     bound = pulumi.Output.all(volume.claim.id, volume.claim.spec).apply(lambda found: _name(volume, found[1]))
@@ -99,7 +101,7 @@ def _claim(
     team: str,
     namespace: pulumi.Input[str],
     volume: Volume,
-    own: "k8s.core.v1.PersistentVolume",
+    own: k8s.core.v1.PersistentVolume,
     access: Access,
     *,
     stack: str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tensorplane.core import file_lock
 from tensorplane.core.errors import UserError
 
 # How Pulumi's self-managed backends name the holder of a lock; Pulumi Cloud's message differs.
@@ -67,10 +67,8 @@ def alone(home: Path, stack: str) -> Iterator[None]:
     home.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(home / f".{stack}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     with os.fdopen(descriptor, "r+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _held(stack, _parsed(file.read()), "") from None
+        if not file_lock.take(file, wait=False):
+            raise _held(stack, _parsed(file.read()), "")
         file.truncate()
         since = datetime.now().astimezone().isoformat(timespec="seconds")
         json.dump({"pid": os.getpid(), "hostname": socket.gethostname(), "timestamp": since}, file)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from tensorplane.core import file_lock
 from tensorplane.core.errors import UserError
 from tensorplane.core.paths import cache
 from tensorplane.embedded.instance import Instance
@@ -25,7 +25,7 @@ def only_one(instance: Instance, timeout: float = 60, use: str = "starting or st
     """
     with _opened(f"{instance.name} {use}".replace(" ", "-")) as held:
         end = time.monotonic() + timeout
-        while not _taken(held):
+        while not file_lock.take(held, wait=False):
             if time.monotonic() > end:
                 raise UserError(_busy(instance, held, use))
             time.sleep(0.1)
@@ -41,14 +41,6 @@ def _opened(name: str) -> IO[str]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     return os.fdopen(descriptor, "a+")
-
-
-def _taken(held: IO[str]) -> bool:
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _busy(instance: Instance, held: IO[str], use: str) -> str:

@@ -10,6 +10,7 @@ from tensorplane.core.errors import ApiError, UserError
 from tensorplane.core.gvk import GVK
 from tensorplane.core.kube import Kube
 from tensorplane.core.kube_objects import Objects
+from tensorplane.core.kubeconfig import Kubeconfig
 from tensorplane.plugins.kubernetes import kinds, kubeconfig
 from tensorplane.plugins.kubernetes.engine import Engine
 from tensorplane.plugins.kubernetes.settings import Settings
@@ -22,7 +23,7 @@ class Session:
         self.engine = engine
         self.settings = Settings()
         self.cancelled = threading.Event()
-        self.kubeconfig: kubeconfig.Kubeconfig = {}
+        self.kubeconfig: Kubeconfig = {}
         self.namespace = ""
         self.unreachable = "it is not configured"
         self._api: Objects | None = None

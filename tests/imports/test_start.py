@@ -7,7 +7,7 @@ from tests.support.rendering import PROJECT
 
 
 def test_building_the_stack_imports_no_tensorflow_and_no_cloud() -> None:
-    program = "import sys; sys.path.insert(0, '.'); from tensorplane import stack; print(*sys.modules)"
+    program = "import sys; sys.path.insert(0, '.'); from tensorplane.stack import resources; print(*sys.modules)"
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     modules = {name.split(".")[0] for name in shown.stdout.split()}
     assert "pulumi_kubernetes" in modules

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import hypothesis
-import pulumi
 import pytest
 from hypothesis import strategies as st
 
@@ -21,11 +20,12 @@ from tensorplane import stack
 from tensorplane.components.base.settings import Settings
 from tensorplane.components.node_groups.shape import Shape
 from tensorplane.components.queues.flavors import ANY
+from tensorplane.core.errors import UserError
 from tensorplane.stack import ResolvedStack
-from tensorplane.workloads.training_job.component import TrainingJobArgs
 from tensorplane.workloads.training_job.manifest import JobManifest, plan
 from tensorplane.workloads.training_job.platform_context import job_context
 from tensorplane.workloads.training_job.role import total
+from tensorplane.workloads.training_job.workload import TrainingJobArgs
 from tests.support import counts
 
 COUNT = counts.of(quick=40, nightly=10000)
@@ -124,7 +124,7 @@ def test_pods_of_any_job_find_each_other_and_their_nodes() -> None:
         name, job = spec
         try:
             resolved = stack.load(Settings(settings_of(name, job), frozenset()))
-        except pulumi.RunError as error:
+        except UserError as error:
             assert all(line.startswith("tensorplane:workloads.") and "; " in line for line in str(error).split("\n"))
             found["refused"] += 1
             return

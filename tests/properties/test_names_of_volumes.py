@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import pulumi
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorplane import stack
 from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.support import counts, rendering
 from tests.support.problems import problems_of
 from tests.support.rendering import Rendered
@@ -137,7 +137,7 @@ def test_no_two_resources_have_one_name(cluster: str) -> None:
         whole = {"namespace": "ns", **tree, "volumes": wanted, "streams": streams}
         try:
             config = stack.load(Settings(whole))
-        except pulumi.RunError:
+        except UserError:
             return
         assert _twice(rendering.run(lambda: stack.build(config))) == []
 

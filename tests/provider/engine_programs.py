@@ -22,7 +22,7 @@ from pulumi import automation
 from tensorplane.components.admission import gpu_guard
 from tensorplane.components.admission.namespaces import Spaces
 from tensorplane.components.clusters.existing import Existing
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.workloads.pods.owner import Owner
 
 Program = Callable[[k8s.Provider], None]

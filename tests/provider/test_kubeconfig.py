@@ -144,7 +144,7 @@ def test_a_file_that_is_no_kubeconfig_is_named(home: Path, text: str) -> None:
     file = home / ".kube" / "config"
     file.parent.mkdir()
     file.write_text(text)
-    assert f"kubeconfig: {file} is neither a kubeconfig nor a path to one" in why_not()
+    assert f"kubeconfig: {file}: it is not a kubeconfig" in why_not()
 
 
 def test_no_kubeconfig_at_all_is_said(home: Path) -> None:

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from tensorplane.components import queues, versions
+from tensorplane.components import versions
 from tensorplane.components.base.labels import FLAVOR, JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
 from tensorplane.components.base.model import Resources
 from tensorplane.components.catalog import GPU_RESOURCE
 from tensorplane.components.node_groups import placement as node_placement
-from tensorplane.components.queues import QueueArgs, flavors, quota, topology
+from tensorplane.components.queues import flavors, quota, topology
 from tensorplane.components.queues.capacity import PodSet
 from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.manifest import cluster_queue_spec, cluster_wide_name, flavor_spec
+from tensorplane.components.queues.settings import QueueArgs
 from tensorplane.core.errors import ApiError
 from tensorplane.core.gvk import GVK
 from tensorplane.core.kube import Kube
@@ -62,7 +64,7 @@ class Jobs:
         self.resolved = ResolvedStack.of(settings)
         self.stack = settings.namespace_name
         self._kinds = {
-            queues.cluster_wide_name(self.stack, kind.object_name): kind.name for kind in self.resolved.flavors.values()
+            cluster_wide_name(self.stack, kind.object_name): kind.name for kind in self.resolved.flavors.values()
         }
 
     @contextmanager
@@ -74,8 +76,8 @@ class Jobs:
         kinds = flavors.of(self.resolved.fleet, own_nodes=True, levels=levels)
         made = list(self._placed(kinds.values(), levels)) if levels else []
         for name, args in settings.items():
-            spec = queues.cluster_queue_spec(args, quota.of(args, kinds), self.stack, [self.stack])
-            wide = queues.cluster_wide_name(self.stack, name)
+            spec = cluster_queue_spec(args, quota.of(args, kinds), self.stack, [self.stack])
+            wide = cluster_wide_name(self.stack, name)
             made += [
                 {"kind": "ClusterQueue", "metadata": {"name": wide}, "spec": spec},
                 {
@@ -114,13 +116,13 @@ class Jobs:
             "spec": topology.spec(levels),
         }
         for kind in kinds:
-            name = queues.cluster_wide_name(self.stack, kind.object_name)
+            name = cluster_wide_name(self.stack, kind.object_name)
             self._kinds[name] = kind.name
             if kind.levels:
                 yield {
                     "kind": "ResourceFlavor",
                     "metadata": {"name": name},
-                    "spec": queues.flavor_spec(kind, self.stack),
+                    "spec": flavor_spec(kind, self.stack),
                 }
 
     def create(
@@ -163,7 +165,7 @@ class Jobs:
 
         labels = {
             QUEUE_LABEL: of_queue,
-            PRIORITY_LABEL: queues.cluster_wide_name(self.stack, priority or of_queue),
+            PRIORITY_LABEL: cluster_wide_name(self.stack, priority or of_queue),
         }
         made = job_set.spec(
             name,

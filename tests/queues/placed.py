@@ -1,6 +1,6 @@
 """Queues whose pods Kueue places by node, on the machines of `fleet.yaml`."""
 
-from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.settings import QueueArgs
 
 T4, A100, H100 = "t4", "a100-80gb", "h100-80gb"
 """Four nodes each, with four, four and eight GPUs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.settings import QueueArgs
 from tests.queues.jobs import JOB_SET, Jobs, workers
 from tests.queues.placed import T4
 from tests.support.waiting import eventually

@@ -14,7 +14,7 @@ from tensorplane.cli.commands.why import command as why
 from tensorplane.cli.commands.why.answer import Answer
 from tensorplane.components import versions
 from tensorplane.components.base.labels import FLAVOR, HOSTNAME
-from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.settings import QueueArgs
 from tensorplane.core.gvk import GVK
 from tests.queues.docs_job import UNCONSTRAINED
 from tests.queues.jobs import Jobs, workers

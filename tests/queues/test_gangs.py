@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tensorplane.components import versions
-from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.settings import QueueArgs
 from tests.queues.jobs import JOB_SET, Jobs, Object, is_so, next_second, owner, workers
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from kubernetes import config as kubeconfig
 
 from tensorplane.cli.commands.check import guarded_pods
 from tensorplane.components.admission import gpu_guard
 from tensorplane.components.admission.namespaces import Spaces
 from tensorplane.core.errors import ApiError
 from tensorplane.core.gvk import GVK
-from tensorplane.core.kube import Kube
 from tensorplane.core.kube_objects import Objects
 from tensorplane.stack.gpu_guard import spaces_of
 from tests.queues import in_force
@@ -27,10 +24,13 @@ from tests.queues.docs_job import TEAM, example, makers, pod, template_of
 from tests.queues.jobs import POD, Jobs, Object
 from tests.support import counts
 from tests.support.accelerator_names import HARMLESS, SIMILAR, SOURCES
+from tests.support.impersonated import impersonated
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
 COUNT = counts.of(quick=60, nightly=600)
+MASTERS = "system:masters"
+AskedBy = Callable[..., Objects]
 OTHER, ALLOWED, RUNTIME = "other", "allowed", "takes-gpus"
 CONTROLLER = "system:serviceaccount:kube-system:{}-controller"
 RESOURCES = sorted((SOURCES.keys() | SIMILAR) - {"deviceclass.resource.kubernetes.io/gpu.nvidia.com"})
@@ -70,9 +70,9 @@ def others(jobs: Jobs) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def client(fleet: Simulated) -> Any:
-    """A client that says on whose behalf it asks."""
-    return kubeconfig.new_client_from_config(str(fleet.instance.kubeconfig))
+def asked_by(fleet: Simulated) -> AskedBy:
+    """The API server for a user, and for groups beside those that it adds."""
+    return lambda user, *groups: Objects(impersonated(fleet.instance, user, *groups))
 
 
 def plain(namespace: str) -> Object:
@@ -147,7 +147,7 @@ def is_refused_again(jobs: Jobs, found: Object) -> bool:
 
 
 @pytest.mark.counted
-def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: None) -> None:
+def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, asked_by: AskedBy, others: None) -> None:
     draw, let_in = random.Random(counts.seed()), []
     own = [jobs.stack, TEAM]
     for _ in range(COUNT):
@@ -156,9 +156,8 @@ def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: Non
         controllers.append("system:serviceaccount:kueue-system:kueue-controller-manager")
         user = draw.choice(["admin", f"system:serviceaccount:{namespace}:default", *controllers])
         found = disguised(draw, asking(draw, namespace))
-        client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
         try:
-            Objects(Kube(client)).create(found, manager="test", dry_run=True)
+            asked_by(user, MASTERS).create(found, manager="test", dry_run=True)
         except ApiError as error:
             assert "GPUs and resourceClaims" in str(error) or "exceeded quota" in str(error), (user, found, str(error))
             by_controller = user == CONTROLLER.format("job")
@@ -205,20 +204,19 @@ def test_a_pod_that_waits_for_kueue_starts_by_kueue_alone(jobs: Jobs) -> None:
             jobs.api.patch(POD, "waiting", "gated", {"spec": {"schedulingGates": None}}, manager="test")
 
 
-def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, client: Any) -> None:
+def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, asked_by: AskedBy) -> None:
     """Those of other namespaces, unlike the controllers, may not write the status of Jobs."""
     about = {"name": "deploys", "namespace": TEAM}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
     account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
     binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": about}
     jobs.api.apply({**binding, "roleRef": role, "subjects": [account]}, manager="test")
-    client.default_headers = {"Impersonate-User": "system:serviceaccount:default:default"}
     found = pod(example(), TEAM)
     found["metadata"] |= {"labels": {gpu_guard.ADMITTED: "worker"}, "ownerReferences": [{**_OWNER, "kind": "Job"}]}
 
     def refusal() -> str:
         try:
-            Objects(Kube(client)).create(found, manager="test", dry_run=True)
+            asked_by("system:serviceaccount:default:default").create(found, manager="test", dry_run=True)
         except ApiError as error:
             return str(error)
         return ""
@@ -239,18 +237,15 @@ def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, clie
     ],
     ids=["by a RuntimeClass", "by a claim's template"],
 )
-def test_an_admitted_job_gains_no_gpus(jobs: Jobs, client: Any, others: None, added: Object) -> None:
+def test_an_admitted_job_gains_no_gpus(jobs: Jobs, asked_by: AskedBy, others: None, added: Object) -> None:
     """What names them may have changed since Kueue counted it."""
     found = plain(TEAM)
     found["metadata"] |= {"labels": {gpu_guard.ADMITTED: "worker"}, "ownerReferences": [{**_OWNER, "kind": "Job"}]}
-    client.default_headers |= {
-        "Impersonate-User": CONTROLLER.format("job"),
-        "Impersonate-Group": "system:masters",
-    }
-    Objects(Kube(client)).create(found, manager="test", dry_run=True)
+    api = asked_by(CONTROLLER.format("job"), MASTERS)
+    api.create(found, manager="test", dry_run=True)
     found["spec"] |= added
     with pytest.raises(ApiError, match="Kueue did not admit this pod"):
-        Objects(Kube(client)).create(found, manager="test", dry_run=True)
+        api.create(found, manager="test", dry_run=True)
 
 
 def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
@@ -277,7 +272,9 @@ def test_messages_name_the_queues_of_the_namespace_and_what_helps(jobs: Jobs, ot
     assert "or label the namespace tensorplane.dev/gpus=allowed" in told
 
 
-def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catalog(jobs: Jobs, client: Any) -> None:
+def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catalog(
+    jobs: Jobs, asked_by: AskedBy
+) -> None:
     namespace = "unqueued"
 
     def made_for(spaces: Spaces) -> Object:
@@ -288,9 +285,8 @@ def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catal
         found["metadata"]["ownerReferences"] = [{**_OWNER, "apiVersion": owner, "kind": "ReplicaSet"}]
         found["spec"] |= {"serviceAccountName": account}
         found["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
-        client.default_headers |= {"Impersonate-User": CONTROLLER.format(by), "Impersonate-Group": "system:masters"}
         try:
-            Objects(Kube(client)).create(found, manager="test", dry_run=True)
+            asked_by(CONTROLLER.format(by), MASTERS).create(found, manager="test", dry_run=True)
         except ApiError as error:
             return str(error)
         return ""

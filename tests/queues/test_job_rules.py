@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from kubernetes import config as kubeconfig
 
 from tensorplane.components.admission import gpu_guard
 from tensorplane.components.base.labels import JOB_SET_NAME, QUEUE_LABEL
@@ -16,11 +15,11 @@ from tensorplane.components.queues.settings import MOST_GRACE
 from tensorplane.components.versions import KUEUE_API
 from tensorplane.core.errors import ApiError
 from tensorplane.core.gvk import GVK
-from tensorplane.core.kube import Kube
 from tensorplane.core.kube_objects import Objects
 from tests.queues.docs_job import TEAM, example, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts
+from tests.support.impersonated import impersonated
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
@@ -36,9 +35,7 @@ def by(fleet: Simulated) -> Callable[[str], Objects]:
     """The API server for a user who may do everything that admission lets pass."""
 
     def of(user: str) -> Objects:
-        client: Any = kubeconfig.new_client_from_config(str(fleet.instance.kubeconfig))
-        client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
-        return Objects(Kube(client))
+        return Objects(impersonated(fleet.instance, user, "system:masters"))
 
     return of
 

@@ -12,9 +12,9 @@ import yaml
 
 from tensorplane import stack
 from tensorplane.components.base.settings import Settings
-from tensorplane.workloads.pipeline.component import PipelineArgs
 from tensorplane.workloads.pipeline.context import pipeline_context
 from tensorplane.workloads.pipeline.manifest import steps_of
+from tensorplane.workloads.pipeline.workload import PipelineArgs
 from tests.queues.jobs import Jobs, Object
 from tests.queues.random_jobs import SETTINGS
 from tests.support.rendering import PROJECT, settings_of

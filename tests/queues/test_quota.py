@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tensorplane.components.queues import QueueArgs
+from tensorplane.components.queues.settings import QueueArgs
 from tests.queues.jobs import Jobs, owner, workers
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS

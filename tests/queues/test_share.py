@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tensorplane.cli.commands.why import command as why
 from tensorplane.components.base.model import Resources
-from tensorplane.components.queues import QueueArgs
 from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.queues.settings import QueueArgs
 from tests.queues.jobs import Jobs
 from tests.queues.placed import T4
 from tests.support.waiting import eventually

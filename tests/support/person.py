@@ -25,17 +25,19 @@ class Person:
     folder: Path
     kubeconfig: Path | None = None
     """Of a team's member; None: of who deploys the stack."""
+    start: tuple[str, ...] = ()
+    """What starts the command; by default, this checkout's launcher."""
     name: str = field(default_factory=lambda: f"p{secrets.token_hex(3)}")
 
     def __call__(self, *words: str, code: int = 0) -> str:
         """What a command prints. It must end with this exit code."""
-        return command.output(self.folder, *words, code=code, environment=self._environment)
+        return command.output(self.folder, *words, code=code, environment=self._environment, start=self.start)
 
     @contextmanager
     def started(self, *words: str) -> Iterator[Started]:
         """A command that runs meanwhile; killed if it is still there at the end."""
         process = subprocess.Popen(
-            command.argv(*words),
+            [*self.start, *words] if self.start else command.argv(*words),
             cwd=self.folder,
             env=self._environment,
             text=True,

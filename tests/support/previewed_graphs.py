@@ -14,6 +14,7 @@ from pulumi.runtime.mocks import MockMonitor
 
 from tensorplane import stack
 from tensorplane.cli.commands.preview.engine import Streamed
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.settings import Settings
 from tensorplane.stack_file import StackFile
 from tests.support.rendering import PROJECT, Echo, without_what_nobody_reads
@@ -60,6 +61,7 @@ def settings(path: Path) -> Mapping[str, Any]:
 def streamed(tree: Mapping[str, Any]) -> Streamed:
     """The preview of a stack `prod` with these settings."""
     recorder = _Recorder()
+    stack_name.configure("")
     pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack="prod", monitor=recorder)
     file = StackFile(config={f"tensorplane:{key}": value for key, value in tree.items()})
 

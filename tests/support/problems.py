@@ -4,11 +4,10 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
-import pulumi
-
 from tensorplane import stack
 from tensorplane.components.base.problems import Key
 from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.support.rendering import PROJECT, settings_of
 
 DEV = PROJECT / "Pulumi.dev.yaml"
@@ -20,7 +19,7 @@ def problems_of(tree: dict[str, Any], secret: frozenset[Key] = frozenset()) -> l
     """The lines that a user would read; none where the settings are accepted."""
     try:
         stack.load(Settings(tree, secret))
-    except pulumi.RunError as error:
+    except UserError as error:
         return str(error).split("\n")
     return []
 

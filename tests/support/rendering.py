@@ -16,6 +16,7 @@ from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import source_pb2
 
 from tensorplane import stack_file
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.settings import Settings
 from tests.support import computed
 
@@ -183,6 +184,7 @@ def run(program: Program, stack: str = "dev") -> Rendered:
     recorder = Recorder()
     exports: dict[str, Any] = {}
     secret: set[str] = set()
+    stack_name.configure("")
     pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack=stack, monitor=recorder)
 
     @pulumi.runtime.test  # type: ignore[untyped-decorator]

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pulumi
-
 from tensorplane import stack, stack_file
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tensorplane.stack.resolved import ResolvedStack
 
 JOB: dict[str, Any] = {
@@ -45,13 +45,13 @@ class Project:
         (self.folder / f"Pulumi.{name}.yaml").write_text(json.dumps({"config": config}))
 
     def load(self, name: str = "vision", project: Path | None = None) -> ResolvedStack:
-        pulumi.runtime.configure(pulumi.runtime.Settings(project="tensorplane", stack=name))
+        stack_name.configure(name)
         return stack.load(Settings.of_file(stack_file.read(self.folder / f"Pulumi.{name}.yaml")), project)
 
     def problems(self, name: str = "vision") -> list[str]:
         try:
             self.load(name)
-        except pulumi.RunError as error:
+        except UserError as error:
             return [line.removeprefix("tensorplane:") for line in str(error).splitlines()]
         return []
 

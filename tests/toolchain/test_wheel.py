@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 import tensorplane
 from tensorplane.core.paths import PACKAGE, PROJECT
 from tensorplane.workloads.pods import pod, sources
-from tests.support.waiting import PATIENT_SECONDS
+from tests.support import installed
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
 _PINNED = ("requirements.txt", "core/requirements.txt", "requirements-aks.txt", "images/requirements/streams.txt")
@@ -24,11 +24,7 @@ _PINNED = ("requirements.txt", "core/requirements.txt", "requirements-aks.txt", 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    folder = tmp_path_factory.mktemp("wheel")
-    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder))
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(PROJECT)], check=True, timeout=PATIENT_SECONDS)
-    (path,) = folder.glob("tensorplane-*-py3-none-any.whl")
-    return zipfile.ZipFile(path)
+    return zipfile.ZipFile(installed.build_wheel(tmp_path_factory.mktemp("wheel")))
 
 
 def test_it_has_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:

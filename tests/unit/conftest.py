@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import none
 
+from tensorplane.components.base import stack_name
 from tests.support import goldens, rendering
 from tests.support.rendering import Golden, Render, Rendered
 
@@ -48,7 +49,8 @@ def environment() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def stack_dev() -> None:
-    """The SDK keeps the stack's name for the whole process: a test that chose another one chose it for itself."""
+    """The stack's name is kept for the whole process: a test that chose another one chose it for itself."""
+    stack_name.configure("")
     pulumi.runtime.configure(pulumi.runtime.Settings(project="tensorplane", stack="dev"))
 
 

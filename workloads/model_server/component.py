@@ -1,20 +1,18 @@
 """Model servers: a Deployment of TensorFlow Serving with REST and gRPC, for models on volumes or from elsewhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from tensorplane.components import versions
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
-from tensorplane.components.base.problems import Key, Problem
-from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.base.problems import Key
 from tensorplane.workloads import gpu_requests
-from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs
-from tensorplane.workloads.model_server import checks as server_checks
+from tensorplane.workloads.component import Platform, Workload
 from tensorplane.workloads.model_server import manifest as manifests
 from tensorplane.workloads.model_server import page as model_page
 from tensorplane.workloads.model_server import serves
@@ -24,59 +22,10 @@ from tensorplane.workloads.model_server.manifest import GRPC_PORT, REST_PORT
 from tensorplane.workloads.model_server.serving import Serving, allow_connections
 from tensorplane.workloads.model_server.serving_pods import NOT_AWAITED, Pods
 from tensorplane.workloads.model_server.settings import ModelPageArgs, ServerSettings
+from tensorplane.workloads.model_server.workload import ModelServerArgs
 from tensorplane.workloads.pods import objects
-from tensorplane.workloads.pods.mounts import Location
 from tensorplane.workloads.pods.owner import Owner
 from tensorplane.workloads.scaling import autoscaler as scaling_component
-
-
-class ModelServerArgs(ServerSettings, WorkloadArgs):
-    """Settings of a model server."""
-
-    kind: Literal["modelServer"] = "modelServer"
-    stays: ClassVar[bool] = True
-    accepts_clients: ClassVar[bool] = True
-
-    @property
-    def named_image(self) -> Any:
-        return self.image
-
-    def default_image(self, images: versions.Images) -> str | None:
-        return images.serving(self.resources.gpus)
-
-    @property
-    def models_served(self) -> Sequence[str]:
-        return list(self.served)
-
-    @property
-    def models_read(self) -> Mapping[Key, Location]:
-        return {self.key_of(name): folder for name, folder in self.folders.items()}
-
-    @property
-    def controllers(self) -> frozenset[str]:
-        of_gateway = frozenset({"gateway"} if self.needs_gateway else ())
-        return of_gateway | (self.scaling.controllers if self.scaling else frozenset())
-
-    def pod_sets(self) -> list[PodSet]:
-        at = ("scaling", "max") if self.scaling else ("replicas",)
-        pods = PodSet("server", self.most_replicas, self.resources, together=False, interruptible=False, count_at=at)
-        return [pods]
-
-    def mounts(self) -> Mapping[str, Key]:
-        return {
-            folder.volume: (*self.key_of(name), self.served[name].key("volume"))
-            for name, folder in self.folders.items()
-        }
-
-    def unqueued(self) -> list[PodSet]:
-        # A rolling update starts one additional pod.
-        return [replace(pods, count=pods.count + 1) for pods in self.pod_sets()]
-
-    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from server_checks.find_problems(self, name, at, self.pod_sets(), declared)
-
-    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
-        return ModelServer(name, self, at=at, platform=platform, opts=opts)
 
 
 class ModelServer(Workload):
@@ -115,7 +64,7 @@ class ModelServer(Workload):
         self.register_outputs(encrypted.concealed({**self.outputs, **gpu_requests.of(args, platform.settings)}))
 
 
-def _expose(serving: Serving) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Resource]]":
+def _expose(serving: Serving) -> tuple[k8s.core.v1.Service, Sequence[pulumi.Resource]]:
     """The Service, and the routes that bring clients to it from a Gateway."""
     owner, args, platform = serving.owner, serving.args, serving.platform
     ports = _ports(args)
@@ -159,7 +108,7 @@ def _show(settings: ModelPageArgs, serving: Serving) -> pulumi.Output[str]:
 
 
 def _outputs(
-    serving: Serving, deployment: "k8s.apps.v1.Deployment", service: "k8s.core.v1.Service", gpus: int
+    serving: Serving, deployment: k8s.apps.v1.Deployment, service: k8s.core.v1.Service, gpus: int
 ) -> registered.ModelServerOutputs:
     """Names and URLs."""
     host = serving.platform.cluster.args.address(service)

@@ -2,15 +2,15 @@
 
 Who may connect to it is up to the server."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.agent.agent import Agent, Resources
 from tensorplane.components.base.labels import SKIP_AWAIT, labels, selector
+from tensorplane.components.base.sdk import k8s, pulumi
 
 NAME_SUFFIX = "-page"
 """What the names of the page's objects end with, after the server's name."""
@@ -39,7 +39,7 @@ class Request:
 
 def declare(
     request: Request, image: str, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
-) -> "k8s.core.v1.Service":
+) -> k8s.core.v1.Service:
     """Creates the page; returns its Service. `image`: one with Python."""
     name = f"{request.server}{NAME_SUFFIX}"
     to_server: k8s.networking.v1.NetworkPolicyEgressRuleArgsDict = {

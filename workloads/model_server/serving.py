@@ -1,11 +1,12 @@
 """A model server's settings with what they mean on its platform, for the parts that create its objects."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tensorplane.workloads.family import Platform
 from tensorplane.workloads.model_server import manifest as manifests
 from tensorplane.workloads.model_server import page as model_page
 from tensorplane.workloads.model_server.canary import component as rollouts
@@ -17,6 +18,9 @@ from tensorplane.workloads.model_server.fetched_model.manifest import Fetching
 from tensorplane.workloads.model_server.manifest import GRPC_PORT, REST_PORT, ConfigFiles
 from tensorplane.workloads.model_server.settings import ServerSettings
 from tensorplane.workloads.pods.owner import Owner
+
+if TYPE_CHECKING:
+    from tensorplane.workloads.component import Platform
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """A model server's Deployments with their configuration files: the stable one, and a canary's with its controller."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +11,7 @@ import pulumi_kubernetes as k8s
 
 from tensorplane.components.base.labels import SKIP_AWAIT
 from tensorplane.components.node_groups import placement as node_placement
-from tensorplane.workloads.family import created
+from tensorplane.workloads.component import created
 from tensorplane.workloads.model_server import gpus
 from tensorplane.workloads.model_server import manifest as manifests
 from tensorplane.workloads.model_server.canary import component as rollouts
@@ -48,7 +50,7 @@ class Pods:
     """What they mount, and who they are."""
 
     @classmethod
-    def of(cls, serving: Serving, image: pulumi.Output[Any]) -> "Pods":
+    def of(cls, serving: Serving, image: pulumi.Output[Any]) -> Pods:
         """Creates what the pods need."""
         owner, platform, files = serving.owner, serving.platform, serving.files
         depends_on = [
@@ -60,14 +62,14 @@ class Pods:
         ]
         return cls(serving, image, depends_on)
 
-    def stable(self) -> "k8s.apps.v1.Deployment":
+    def stable(self) -> k8s.apps.v1.Deployment:
         """Creates the Deployment of all pods, of a canary's others."""
         args = self.serving.args
         replicas = max(1, args.scaling.min) if args.scaling else args.replicas
         pod_labels = STABLE_LABELS if args.tried_by_route else {}
         return self._deployment(_Track(self.serving.owner.name, replicas, self.serving.files, {}, pod_labels))
 
-    def try_versions(self, stable: "k8s.apps.v1.Deployment", routes: Sequence[pulumi.Resource]) -> None:
+    def try_versions(self, stable: k8s.apps.v1.Deployment, routes: Sequence[pulumi.Resource]) -> None:
         """Creates the canary with its model config file, and the controller that writes both files and scales both
         Deployments. `routes`: what it divides requests with. Does nothing for a server without a canary."""
         serving, owner, files = self.serving, self.serving.owner, self.serving.files
@@ -89,7 +91,7 @@ class Pods:
             depends_on=[stable, canary, texts, *routes],
         )
 
-    def _deployment(self, track: _Track) -> "k8s.apps.v1.Deployment":
+    def _deployment(self, track: _Track) -> k8s.apps.v1.Deployment:
         return self.serving.owner.deployment(
             self._template(track),
             replicas=track.replicas,
@@ -128,7 +130,7 @@ def _volumes(serving: Serving) -> set[str]:
     return {folder.volume for folder in serving.args.folders.values()}
 
 
-def _model_config(serving: Serving, name: str) -> "k8s.core.v1.ConfigMap":
+def _model_config(serving: Serving, name: str) -> k8s.core.v1.ConfigMap:
     """Changed in place: the servers read it again, and no pod starts anew. With a canary, its controller writes it."""
     ignored = pulumi.ResourceOptions(ignore_changes=["data"] if serving.args.with_canary else None)
     return k8s.core.v1.ConfigMap(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tensorplane.components.base.model import Resources
 from tensorplane.components.node_groups import placement
-from tensorplane.components.queues import job_labels
+from tensorplane.components.queues.manifest import job_labels
 from tensorplane.workloads.model_server.manifest import model_url
 from tensorplane.workloads.pipeline.manifest import PipelineContext
 from tensorplane.workloads.pipeline.settings import PipelineSettings, StageArgs

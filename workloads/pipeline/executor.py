@@ -4,6 +4,8 @@ It has a service account of its own. The token is in a Secret that only the exec
 stages' programs have no access to the API server.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import pulumi

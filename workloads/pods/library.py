@@ -1,11 +1,17 @@
 """tensorplane's library in the stack's namespace, once for all its training jobs: it has half a megabyte."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pulumi
 
-from tensorplane.components.namespace import Namespace
 from tensorplane.workloads.pods import files, sources
 from tensorplane.workloads.pods.owner import Owner
 from tensorplane.workloads.training_job import deployed_runs
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 
 class SharedLibrary:

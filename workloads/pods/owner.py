@@ -1,17 +1,21 @@
 """Auxiliary objects of a workload, as children of its component."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from tensorplane.components.namespace import Namespace
-from tensorplane.workloads.family import Space
+from tensorplane.workloads.component import Space
 from tensorplane.workloads.pods import objects
 from tensorplane.workloads.pods.files import Bundle
 from tensorplane.workloads.pods.objects import Destination, Identity, Manifest
+
+if TYPE_CHECKING:
+    from tensorplane.components.namespace.component import Namespace
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Owner:
         *,
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
-    ) -> "k8s.meta.v1.ObjectMetaArgsDict":
+    ) -> k8s.meta.v1.ObjectMetaArgsDict:
         """Metadata of an object of the workload, by default under the workload's name."""
         metadata: k8s.meta.v1.ObjectMetaArgsDict = {
             "name": name or self.name,
@@ -60,7 +64,7 @@ class Owner:
             metadata["annotations"] = annotations
         return metadata
 
-    def _metadata_of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
+    def _metadata_of(self, manifest: Manifest) -> k8s.meta.v1.ObjectMetaArgsDict:
         """A manifest's metadata with the namespace's Output, so that the object depends on the namespace."""
         metadata = manifest["metadata"]
         return {
@@ -74,7 +78,7 @@ class Owner:
         """Options of the workload's objects."""
         return pulumi.ResourceOptions(parent=self.component)
 
-    def service_account(self) -> "k8s.core.v1.ServiceAccount":
+    def service_account(self) -> k8s.core.v1.ServiceAccount:
         """The ServiceAccount of the pods."""
         manifest = objects.service_account(self.identity)
         token = manifest["automountServiceAccountToken"]
@@ -97,7 +101,7 @@ class Owner:
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
-    ) -> "k8s.apps.v1.Deployment":
+    ) -> k8s.apps.v1.Deployment:
         """A Deployment of the workload, by default under its name. `template`: its pods, as plain data or an Output.
 
         `autoscaled`: something else sets the replicas after its creation, which an update of the stack must not reset.
@@ -123,7 +127,7 @@ class Owner:
 
     def config_map(
         self, content: Bundle, opts: pulumi.ResourceOptions | None = None, *, logical_name: str | None = None
-    ) -> "k8s.core.v1.ConfigMap":
+    ) -> k8s.core.v1.ConfigMap:
         """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload. `logical_name`: Pulumi's
         name of it, by default that of the bundle without its hash."""
         manifest = objects.config_map(self.identity, content)
@@ -136,7 +140,7 @@ class Owner:
             opts=pulumi.ResourceOptions.merge(self.child_options, opts),
         )
 
-    def secret(self, logical_name: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
+    def secret(self, logical_name: str, values: Mapping[str, pulumi.Input[str]]) -> k8s.core.v1.Secret:
         """An immutable Secret; other values are another Secret.
 
         Its name must not depend on its values, because a short one could be guessed from a hash. The provider generates
@@ -154,33 +158,33 @@ class Owner:
 
     def gang_policies(
         self, egress: Sequence[Destination], port: int | None = None
-    ) -> "list[k8s.networking.v1.NetworkPolicy]":
+    ) -> list[k8s.networking.v1.NetworkPolicy]:
         """The policies of a gang: its pods reach each other and these addresses, and clients reach their port."""
         return [self._policy(manifest) for manifest in objects.gang_policies(self.identity, egress, port)]
 
-    def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
+    def allow_peers(self) -> k8s.networking.v1.NetworkPolicy:
         """Allows traffic between the pods."""
         return self._policy(objects.allow_peers(self.identity))
 
-    def allow_egress(self, destinations: Sequence[Destination]) -> "k8s.networking.v1.NetworkPolicy":
+    def allow_egress(self, destinations: Sequence[Destination]) -> k8s.networking.v1.NetworkPolicy:
         """Allows connections of the pods to these addresses."""
         return self._policy(objects.allow_egress(self.identity, destinations))
 
     def allow_clients(
         self, ports: Sequence[int], sources: Sequence[Mapping[str, Any]] | None = None
-    ) -> "k8s.networking.v1.NetworkPolicy":
+    ) -> k8s.networking.v1.NetworkPolicy:
         """Allows clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
         return self._policy(objects.allow_clients(self.identity, ports, sources))
 
-    def allow_servers(self, servers: Sequence[str], port: int) -> "k8s.networking.v1.NetworkPolicy":
+    def allow_servers(self, servers: Sequence[str], port: int) -> k8s.networking.v1.NetworkPolicy:
         """Allows connections of the pods to those of other workloads."""
         return self._policy(objects.allow_servers(self.identity, servers, port))
 
-    def allow_api_server(self) -> "k8s.networking.v1.NetworkPolicy":
+    def allow_api_server(self) -> k8s.networking.v1.NetworkPolicy:
         """Allows connections of the pods to Kubernetes' API server."""
         return self._policy(objects.allow_api_server(self.identity))
 
-    def _policy(self, manifest: Manifest) -> "k8s.networking.v1.NetworkPolicy":
+    def _policy(self, manifest: Manifest) -> k8s.networking.v1.NetworkPolicy:
         name = manifest["metadata"]["name"]
         return k8s.networking.v1.NetworkPolicy(
             name, metadata=self._metadata_of(manifest), spec=manifest["spec"], opts=self.child_options

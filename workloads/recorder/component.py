@@ -1,57 +1,23 @@
 """Recorders: a Deployment that makes versions of a dataset of the records of a topic."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
+
+from typing import Any
 
 import pulumi
 
-from tensorplane.components import versions
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
-from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key
 from tensorplane.components.node_groups import placement as node_placement
-from tensorplane.components.queues.capacity import PodSet
-from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.model_server.exposure import component as exposure_component
 from tensorplane.workloads.pipeline import context as pipeline_context
 from tensorplane.workloads.pods import objects, references, sources
 from tensorplane.workloads.pods.owner import Owner
-from tensorplane.workloads.recorder import checks as recorder_checks
 from tensorplane.workloads.recorder import manifest as manifests
-from tensorplane.workloads.recorder.settings import RecorderSettings
+from tensorplane.workloads.recorder.workload import RecorderArgs
 from tensorplane.workloads.scorer import manifest as scorer_manifest
-
-
-class RecorderArgs(RecorderSettings, WorkloadArgs):
-    """Settings of a recorder. Each window of a topic's records becomes one version of a dataset, and each record is in
-    it exactly once."""
-
-    kind: Literal["recorder"] = "recorder"
-    stays: ClassVar[bool] = True
-    accepts_clients: ClassVar[bool] = True
-
-    @property
-    def named_image(self) -> Any:
-        return self.image
-
-    def default_image(self, images: versions.Images) -> str | None:
-        # TensorFlow's public image has no client of Kafka.
-        return images.training(0) if images.built_here else None
-
-    def pod_sets(self) -> list[PodSet]:
-        return [PodSet("recorder", 1, self.resources, together=False, interruptible=True)]
-
-    def datasets_used(self) -> Mapping[str, Key]:
-        return {self.dataset: ("dataset",)}
-
-    def unqueued(self) -> list[PodSet]:
-        return self.pod_sets()
-
-    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from recorder_checks.find_problems(self, name, at, self.pod_sets(), declared)
-
-    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Recorder":
-        return Recorder(name, self, at=at, platform=platform, opts=opts)
 
 
 class Recorder(Workload):

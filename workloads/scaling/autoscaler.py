@@ -1,5 +1,7 @@
 """What scales a model server or a scorer, as a child of its component."""
 
+from __future__ import annotations
+
 import pulumi
 import pulumi_kubernetes as k8s
 

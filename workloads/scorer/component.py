@@ -1,17 +1,17 @@
 """Scorers: a Deployment that scores the records of a topic with a model server, and writes the results to a topic."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import pulumi
 
-from tensorplane.components import versions
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
-from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key
 from tensorplane.components.node_groups import placement as node_placement
-from tensorplane.components.queues.capacity import PodSet
-from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.model_server.exposure import component as exposure_component
 from tensorplane.workloads.model_server.manifest import REST_PORT
 from tensorplane.workloads.pods import objects, references, sources
@@ -19,42 +19,8 @@ from tensorplane.workloads.pods.files import Bundle
 from tensorplane.workloads.pods.owner import Owner
 from tensorplane.workloads.pods.streams import Client
 from tensorplane.workloads.scaling import autoscaler as scaling_component
-from tensorplane.workloads.scorer import checks as scorer_checks
 from tensorplane.workloads.scorer import manifest as manifests
-from tensorplane.workloads.scorer.settings import ScorerSettings
-
-
-class ScorerArgs(ScorerSettings, WorkloadArgs):
-    """Settings of a scorer. It gives each record of a topic one result of a model server, in another topic."""
-
-    kind: Literal["scorer"] = "scorer"
-    stays: ClassVar[bool] = True
-    accepts_clients: ClassVar[bool] = True
-
-    @property
-    def controllers(self) -> frozenset[str]:
-        return frozenset({"keda"} if self.scaling else ())
-
-    @property
-    def named_image(self) -> Any:
-        return self.image
-
-    def default_image(self, images: versions.Images) -> str | None:
-        # TensorFlow's public image has no client of Kafka.
-        return images.training(0) if images.built_here else None
-
-    def pod_sets(self) -> list[PodSet]:
-        at, count = self.count_at, self.most_replicas
-        return [PodSet("scorer", count, self.resources, together=False, interruptible=True, count_at=at)]
-
-    def unqueued(self) -> list[PodSet]:
-        return self.pod_sets()
-
-    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from scorer_checks.find_problems(self, at, self.pod_sets(), declared)
-
-    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Scorer":
-        return Scorer(name, self, at=at, platform=platform, opts=opts)
+from tensorplane.workloads.scorer.workload import ScorerArgs
 
 
 class Scorer(Workload):

@@ -5,13 +5,12 @@ Those have an account of the platform. It may do less than the members themselve
 gains nothing.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.agents.sweep.spec import RUN as RUN
 from tensorplane.agents.sweep.spec import RUN_SUFFIX as RUN_SUFFIX
@@ -20,6 +19,7 @@ from tensorplane.components.agent import lease as agent_lease
 from tensorplane.components.agent.agent import API_SERVER, TO_API_SERVER, Agent, Mount, Rights
 from tensorplane.components.base.labels import COMPONENT, TRIAL, labels
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.workloads.sweep import controller_objects
 from tensorplane.workloads.sweep.controller_objects import (
     CONTROLLER,
@@ -121,7 +121,7 @@ def _rules(run: pulumi.Output[str], trials: int) -> Any:
 
 def _results(
     request: Request, run: pulumi.Output[str], namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
-) -> "k8s.core.v1.ConfigMap":
+) -> k8s.core.v1.ConfigMap:
     """The results of a run, which own its trials' JobSets: those of another run are deleted with its results."""
     return k8s.core.v1.ConfigMap(
         f"{request.name}-results",

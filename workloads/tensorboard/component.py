@@ -1,52 +1,20 @@
 """TensorBoards: a Deployment that shows the event files of a volume to those who open a tunnel to it."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
+
+from typing import Any
 
 import pulumi
 
-from tensorplane.components import versions
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
-from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key
 from tensorplane.components.node_groups import placement as node_placement
-from tensorplane.components.queues.capacity import PodSet
-from tensorplane.workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.pods import references
 from tensorplane.workloads.pods.owner import Owner
-from tensorplane.workloads.tensorboard import checks as tensorboard_checks
 from tensorplane.workloads.tensorboard import manifest as manifests
-from tensorplane.workloads.tensorboard.settings import BoardSettings
-
-
-class TensorBoardArgs(BoardSettings, WorkloadArgs):
-    """Settings of a TensorBoard. `tensorplane tensorboard NAME` opens it."""
-
-    kind: Literal["tensorboard"] = "tensorboard"
-    stays: ClassVar[bool] = True
-
-    @property
-    def named_image(self) -> Any:
-        return self.image
-
-    def default_image(self, images: versions.Images) -> str | None:
-        # TensorFlow's public image has no TensorBoard.
-        return images.training(0) if images.built_here else None
-
-    def pod_sets(self) -> list[PodSet]:
-        return [PodSet("tensorboard", 1, self.resources, together=False, interruptible=False)]
-
-    def mounts(self) -> Mapping[str, Key]:
-        return {self.logs.volume: ("logs", "volume")}
-
-    def unqueued(self) -> list[PodSet]:
-        return self.pod_sets()
-
-    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from tensorboard_checks.find_problems(self, name, at, self.pod_sets(), declared)
-
-    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TensorBoard":
-        return TensorBoard(name, self, at=at, platform=platform, opts=opts)
+from tensorplane.workloads.tensorboard.workload import TensorBoardArgs
 
 
 class TensorBoard(Workload):

@@ -6,7 +6,7 @@ from tensorplane.components.base import names
 from tensorplane.components.base.location import is_key_below
 from tensorplane.components.base.problems import Key, Problem, unknown_name
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.queues import DEFAULT
+from tensorplane.components.queues.manifest import DEFAULT
 from tensorplane.workloads.family import Declared
 from tensorplane.workloads.model_server import checks as model_server_checks
 from tensorplane.workloads.pods import checks as pods_checks

@@ -1,8 +1,9 @@
 """Training jobs: a strategy's pods as a JobSet with TF_CONFIG, admitted by a queue, restarted as a gang."""
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
 from functools import partial
-from typing import Any, ClassVar, Literal, cast
+from typing import cast
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -10,85 +11,18 @@ import pulumi_kubernetes as k8s
 from tensorplane.components import versions
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
-from tensorplane.components.base.model import Name
-from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key
 from tensorplane.components.cost import pods as pods_cost
-from tensorplane.components.queues.capacity import PodSet
 from tensorplane.workloads import gpu_requests
-from tensorplane.workloads.family import Declared, Library, Platform, Workload, WorkloadArgs, created
-from tensorplane.workloads.pods import pod_sets
+from tensorplane.workloads.component import Library, Platform, Workload, created
 from tensorplane.workloads.pods.files import Bundle
-from tensorplane.workloads.pods.mounts import Location
 from tensorplane.workloads.pods.owner import Owner
-from tensorplane.workloads.training_job import checks as job_checks
-from tensorplane.workloads.training_job import deployed_runs, packages, queueing, team_checks
+from tensorplane.workloads.training_job import deployed_runs, queueing
 from tensorplane.workloads.training_job.manifest import JobManifest, plan
 from tensorplane.workloads.training_job.platform_context import job_context
 from tensorplane.workloads.training_job.role import total
 from tensorplane.workloads.training_job.run import Recorded
-from tensorplane.workloads.training_job.settings import JobSettings
-
-
-class TrainingJobArgs(JobSettings, WorkloadArgs):
-    """Settings of a training job. A change of a setting that affects the result starts a new run; a change of resources
-    or workers continues it."""
-
-    kind: Literal["trainingJob"] = "trainingJob"
-    team: Name | None = None
-    """A team in whose namespace the job runs, in one of its queues and with its volumes, instead of the stack's
-    namespace."""
-
-    has_runs: ClassVar[bool] = True
-
-    @property
-    def controllers(self) -> frozenset[str]:
-        return frozenset({"jobset"})
-
-    @property
-    def named_image(self) -> Any:
-        return self.image
-
-    def default_image(self, images: versions.Images) -> str | None:
-        image = images.training(max(role.resources.gpus for role in self.roles()))
-        # Elsewhere, the pods install them.
-        return packages.image(image, self.packages) if image and images.built_here else image
-
-    @property
-    def trained(self) -> JobSettings:
-        return self
-
-    @property
-    def shares_library(self) -> bool:
-        return self.team is None
-
-    @property
-    def models_written(self) -> Location | None:
-        return self.model
-
-    @property
-    def publishes_to(self) -> Mapping[str, Key]:
-        server = self.on_success.publish if self.on_success else None
-        return {server: ("onSuccess", "publish")} if server else {}
-
-    def unqueued(self) -> list[PodSet]:
-        return [] if self.queue else self.pod_sets()
-
-    def pod_sets(self) -> list[PodSet]:
-        return pod_sets.of(self)
-
-    def mounts(self) -> Mapping[str, Key]:
-        return {volume: ("volumes", volume) for volume in self.volumes}
-
-    def queues(self) -> Mapping[str, Key]:
-        return {self.queue: ("queue",)} if self.queue else {}
-
-    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from job_checks.find_problems(self, name, at, declared)
-        if self.team:
-            yield from team_checks.find_problems(self, self.team, at, declared)
-
-    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
-        return TrainingJob(name, self, at=at, platform=platform, opts=opts)
+from tensorplane.workloads.training_job.workload import TrainingJobArgs
 
 
 class TrainingJob(Workload):
@@ -189,7 +123,7 @@ def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) 
 def _job_set(
     name: str,
     made: pulumi.Output[JobManifest],
-    metadata: "k8s.meta.v1.ObjectMetaArgsDict",
+    metadata: k8s.meta.v1.ObjectMetaArgsDict,
     opts: pulumi.ResourceOptions,
 ) -> None:
     """The JobSet of the run. `opts` are added to those of every JobSet."""

@@ -1,5 +1,7 @@
 """The runs of the last deployment, from the stack's outputs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from tensorplane.components.queues import job_labels
+from tensorplane.components.queues.manifest import job_labels
 from tensorplane.workloads.platform_settings import PlatformSettings
 from tensorplane.workloads.pods import placement, references, sources
 from tensorplane.workloads.training_job import packages

@@ -15,8 +15,8 @@ from tensorplane.components.base import quantities
 from tensorplane.components.base.labels import NAME, PART_OF, TENSORPLANE
 from tensorplane.components.base.plural import number_of
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.queues import cluster_wide_name
 from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.manifest import cluster_wide_name
 from tensorplane.core.kube import Kube
 from tensorplane.stack import ResolvedStack
 

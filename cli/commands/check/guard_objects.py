@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorplane.components.admission import gpu_guard as parts
-from tensorplane.components.namespace import DEFAULT_DENY
+from tensorplane.components.namespace.rules import DEFAULT_DENY
 from tensorplane.core.kube import Kube
 from tensorplane.stack import ResolvedStack, gpu_guard
 

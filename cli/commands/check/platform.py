@@ -11,7 +11,7 @@ from tensorplane.core.kube import Kube
 from tensorplane.driver import command_lines
 from tensorplane.stack import ResolvedStack
 from tensorplane.workloads.family import WorkloadArgs
-from tensorplane.workloads.training_job.component import TrainingJobArgs
+from tensorplane.workloads.training_job.workload import TrainingJobArgs
 
 _NAMESPACE = "/api/v1/namespaces/{}"
 _CLAIMS = _NAMESPACE + "/persistentvolumeclaims"

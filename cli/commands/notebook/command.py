@@ -31,7 +31,7 @@ from tensorplane.driver.runs import failures
 from tensorplane.stack import ResolvedStack
 from tensorplane.stack_file.nearest import did_you_mean
 from tensorplane.workloads.notebook import manifest as notebook_manifest
-from tensorplane.workloads.notebook.component import NotebookArgs
+from tensorplane.workloads.notebook.workload import NotebookArgs
 from tensorplane.workloads.pods import pod_sets
 from tensorplane.workloads.training_job.manifest import plan
 from tensorplane.workloads.training_job.platform_context import job_context

@@ -8,24 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pulumi
-
 from tensorplane import stack, stack_file
 from tensorplane.cli.commands.run import team_checks
 from tensorplane.cli.commands.run.platform import Platform
 from tensorplane.cli.commands.run.request import JobRequest
 from tensorplane.cli.training_jobs import jobset_api
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.price import Usd
 from tensorplane.components.cost import pods as cost
 from tensorplane.core.errors import UserError
 from tensorplane.stack import ResolvedStack
 from tensorplane.workloads.pods import pod_sets
 from tensorplane.workloads.pods.objects import Manifest
-from tensorplane.workloads.training_job.component import TrainingJobArgs
 from tensorplane.workloads.training_job.context import JobContext
 from tensorplane.workloads.training_job.manifest import JobManifest, plan
 from tensorplane.workloads.training_job.platform_context import job_context
 from tensorplane.workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.workload import TrainingJobArgs
 
 _JOBS = frozenset({"trainingJob", "sweep"})
 
@@ -153,7 +152,7 @@ def _of_team(job: JobRequest, platform: Platform) -> ResolvedStack:
 
 def _of_stack(job: JobRequest, platform: Platform) -> ResolvedStack:
     of_stack = platform.settings
-    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=platform.stack))
+    stack_name.configure(platform.stack)
     declared = platform.workloads
     if job.name in declared:
         raise UserError(f"--name: {job.name} is a workload of the stack, which pulumi deploys; choose another name")
@@ -162,8 +161,8 @@ def _of_stack(job: JobRequest, platform: Platform) -> ResolvedStack:
     tree = {**of_stack.tree, "workloads": {**servers, job.name: job.settings}}
     try:
         return stack.load(dataclasses.replace(of_stack, tree=tree), job.folder)
-    except pulumi.RunError as error:
-        raise UserError(*(_for_submitter(line, job) for line in str(error).splitlines())) from None
+    except UserError as error:
+        raise UserError(*(_for_submitter(line, job) for line in error.lines)) from None
 
 
 def _for_submitter(line: str, job: JobRequest) -> str:

@@ -17,8 +17,8 @@ from tensorplane.components.base.price import Usd
 from tensorplane.components.node_groups.fleet import Fleet
 from tensorplane.core.errors import UserError
 from tensorplane.workloads.pipeline import run as pipeline_run
-from tensorplane.workloads.pipeline.component import PipelineArgs
 from tensorplane.workloads.pipeline.settings import StageArgs
+from tensorplane.workloads.pipeline.workload import PipelineArgs
 
 
 class Asker:

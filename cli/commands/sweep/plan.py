@@ -9,22 +9,22 @@ from tensorplane.cli.commands.run import plan as of_jobs
 from tensorplane.cli.commands.run import team_checks
 from tensorplane.cli.commands.run.platform import Platform
 from tensorplane.cli.commands.run.request import JobRequest
-from tensorplane.components import queues
 from tensorplane.components.base.model import Resources
 from tensorplane.components.base.names import digest_of
 from tensorplane.components.base.plural import number_of
 from tensorplane.components.base.price import Usd
 from tensorplane.components.cost import pods as cost
 from tensorplane.components.queues.capacity import PodSet
+from tensorplane.components.queues.manifest import DEFAULT
 from tensorplane.core.errors import UserError
 from tensorplane.stack import ResolvedStack
 from tensorplane.workloads.pods import mounts, pod_sets
 from tensorplane.workloads.pods.objects import Manifest
-from tensorplane.workloads.sweep import component as of_stack
 from tensorplane.workloads.sweep import manifest as submitted
-from tensorplane.workloads.sweep.component import SweepArgs
+from tensorplane.workloads.sweep import template as of_stack
 from tensorplane.workloads.sweep.controller_objects import ACCOUNT
 from tensorplane.workloads.sweep.manifest import Submitted
+from tensorplane.workloads.sweep.workload import SweepArgs
 from tensorplane.workloads.training_job.context import JobContext
 from tensorplane.workloads.training_job.manifest import JobManifest
 
@@ -136,7 +136,7 @@ def _check_gpus(job: JobRequest, platform: Platform, gpus: int, args: SweepArgs)
 
 def _check_default_queue(job: JobRequest, platform: Platform, args: SweepArgs, found: ResolvedStack) -> None:
     """A UserError if trials never fit beside the controller: Kueue puts jobs without a queue into one of this name."""
-    name = queues.DEFAULT
+    name = DEFAULT
     there: Sequence[str] = platform.queues if platform.team else list(found.config.queues)
     if name in there and args.trial.queue == name:
         capacity = found.capacities.get(name)

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from tensorplane.cli import stack_config
 from tensorplane.cli.commands.tiers import rows, tables
-from tensorplane.components import queues as queue
 from tensorplane.components.base import outputs
+from tensorplane.components.queues import manifest as queue_manifest
 from tensorplane.core.errors import UserError
 from tensorplane.driver import command_lines
 from tensorplane.stack import ResolvedStack
@@ -36,7 +36,7 @@ def run(file: Path, console: Console, *, as_json: bool) -> None:
 def registered(resolved: ResolvedStack) -> dict[str, outputs.Queue]:
     """What each queue of these settings will register."""
     queues = resolved.config.queues.items()
-    return {name: queue.registered(args, resolved.quotas[name], resolved.flavors) for name, args in queues}
+    return {name: queue_manifest.registered(args, resolved.quotas[name], resolved.flavors) for name, args in queues}
 
 
 def plain(tiers: list[rows.Tier], flavors: list[rows.Flavor]) -> dict[str, Any]:

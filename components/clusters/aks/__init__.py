@@ -1,11 +1,12 @@
 """AKS: a cluster on Azure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-import pulumi
-
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.aks.settings import AksSettings
 from tensorplane.components.clusters.aks.zones import zones_of
 from tensorplane.components.clusters.settings import NO_ZONE, Connection

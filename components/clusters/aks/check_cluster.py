@@ -1,12 +1,13 @@
 """Checks of the settings of an AKS cluster, without its network."""
 
+from __future__ import annotations
+
 import importlib.util
 import re
 from collections.abc import Iterator
 
-import pulumi
-
 from tensorplane.components import catalog, versions
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.model import is_name
 from tensorplane.components.base.problems import Problem, did_you_mean
 from tensorplane.components.clusters import allowed_cidrs, cloud_tags
@@ -50,7 +51,7 @@ def find_problems(args: AksSettings) -> Iterator[Problem]:
 def _name(args: AksSettings) -> Iterator[Problem]:
     name = args.cluster_name
     if not is_name(name) or len(name) > _NAME_LIMIT:
-        found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
+        found = f"{name!r}" if args.name else f"missing, and the default from stack {stack_name.current()!r}, {name},"
         yield Problem(("cluster", "name"), f"{found} is not a valid name; use {_NAME_RULE}")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import resources
 
+from tensorplane.components.base import stack_name
 from tensorplane.components.clusters.aks.settings import AksSettings
 
 
@@ -37,4 +38,4 @@ class Context:
 
 def tags(args: AksSettings) -> dict[str, str]:
     """Tags of all resources of a cluster."""
-    return {"tensorplane-stack": pulumi.get_stack(), **dict(sorted(args.tags.items()))}
+    return {"tensorplane-stack": stack_name.current(), **dict(sorted(args.tags.items()))}

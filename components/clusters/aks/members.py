@@ -5,11 +5,16 @@ name a user by user principal name, or by object id where a token has none, as o
 auth/providers/azure).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tensorplane.components.clusters.aks import access
 from tensorplane.components.clusters.aks.check_members import is_object_id
-from tensorplane.components.clusters.aks.native import Native
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.aks.native import Native
 
 
 def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:

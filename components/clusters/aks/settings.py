@@ -1,11 +1,13 @@
 """Settings of an AKS cluster, and properties derived from them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
 from pydantic import Field
 
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, Zones
 from tensorplane.components.catalog import Cloud
 from tensorplane.components.catalog import zones as known_zones
@@ -167,4 +169,4 @@ class AksSettings(ClusterArgs):
     @property
     def cluster_name(self) -> str:
         """Name of the cluster and its resource group in Azure."""
-        return self.name or f"tensorplane-{pulumi.get_stack()}"
+        return self.name or f"tensorplane-{stack_name.current()}"

@@ -1,11 +1,12 @@
 """EKS: a cluster on AWS."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-import pulumi
-
 from tensorplane.components.base.problems import Key, Problem, without_implied
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.eks import principals
 from tensorplane.components.clusters.eks.settings import EksSettings
 from tensorplane.components.clusters.eks.zones import zones_of

@@ -1,12 +1,13 @@
 """Checks of the settings of an EKS cluster, without its network."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterator
 
-import pulumi
-
 from tensorplane.components import catalog
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.model import NAME_RULE, is_name
 from tensorplane.components.base.problems import Problem, did_you_mean
 from tensorplane.components.clusters import cloud_tags
@@ -43,7 +44,7 @@ def find_problems(args: EksSettings) -> Iterator[Problem]:
 def _name(args: EksSettings) -> Iterator[Problem]:
     if not is_name(args.cluster_name):
         reason = (
-            f"missing, and the default from stack {pulumi.get_stack()!r}, {args.cluster_name}, is not a valid "
+            f"missing, and the default from stack {stack_name.current()!r}, {args.cluster_name}, is not a valid "
             f"name; use {NAME_RULE}"
         )
         yield Problem(("cluster", "name"), reason)

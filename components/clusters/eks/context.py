@@ -1,9 +1,12 @@
 """What all resources of one EKS cluster have in common: names, tags, region, options."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import pulumi
 
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import STACK
 from tensorplane.components.clusters.eks.settings import EksSettings
 
@@ -43,4 +46,4 @@ class Context:
 
 def tags(args: EksSettings) -> dict[str, str]:
     """Tags of all resources of a cluster."""
-    return {STACK: pulumi.get_stack(), **dict(sorted(args.tags.items()))}
+    return {STACK: stack_name.current(), **dict(sorted(args.tags.items()))}

@@ -4,6 +4,8 @@ The rights are those that Karpenter 1.14 documents. What it creates carries the 
 deletes must carry them.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import pulumi

@@ -1,12 +1,14 @@
 """Settings of an EKS cluster, and properties derived from them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
 from pydantic import Field
 
 from tensorplane.components import catalog
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import HOSTNAME, ZONE
 from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, Zones
 from tensorplane.components.catalog import Cloud
@@ -122,7 +124,7 @@ class EksSettings(ClusterArgs):
     @property
     def cluster_name(self) -> str:
         """Name of the cluster in AWS."""
-        return self.name or f"tensorplane-{pulumi.get_stack()}"
+        return self.name or f"tensorplane-{stack_name.current()}"
 
     @property
     def subnet_zones(self) -> tuple[str, ...]:

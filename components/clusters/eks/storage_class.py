@@ -1,5 +1,7 @@
 """The cluster's default StorageClass: encrypted EBS volumes. EKS has the driver, but creates no class."""
 
+from __future__ import annotations
+
 import pulumi
 import pulumi_kubernetes as k8s
 

@@ -1,20 +1,20 @@
 """The embedded cluster, which `make up` starts on this machine. Both share its files in one folder."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import Field
 
 from tensorplane.components import versions
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.embedded import simulated_nodes
 from tensorplane.components.clusters.settings import ClusterArgs, Connection, GpuSupport, cluster_provider
 from tensorplane.components.node_groups.cluster_properties import NodeTraits
-from tensorplane.components.node_groups.component import NodeGroup
 from tensorplane.components.node_groups.shape import Shape
 from tensorplane.components.versions import GATEWAY_CLASS
 
@@ -72,6 +72,8 @@ class Embedded(ClusterArgs):
                 )
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        from tensorplane.components.node_groups.component import NodeGroup
+
         nodes: list[pulumi.Resource] = []
         if groups:
             inside = pulumi.ResourceOptions(provider=_provider(f"{name}-nodes", opts))
@@ -91,7 +93,7 @@ class Embedded(ClusterArgs):
         # Their certificates, of `tensorplane kubeconfig --team`, name the group.
         return [*members, f"group:{group}"]
 
-    def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
+    def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:
         # This machine has a route to the cluster's services, and no way to resolve their names. The preview of a new
         # service has no address yet: where even the namespace is new, the API server cannot be asked for one.
         return pulumi.Output.all(service.spec.cluster_ip, super().address(service)).apply(
@@ -106,5 +108,5 @@ class Embedded(ClusterArgs):
         return {"chart": str(home() / "charts" / chart.name)}
 
 
-def _provider(name: str, opts: pulumi.ResourceOptions) -> "k8s.Provider":
+def _provider(name: str, opts: pulumi.ResourceOptions) -> k8s.Provider:
     return cluster_provider(name, str(home() / "kubeconfig"), f"embedded-{NODE}", opts)

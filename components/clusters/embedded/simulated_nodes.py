@@ -1,10 +1,9 @@
 """Nodes simulated by KWOK: without a machine, but for the scheduler like those of a cloud."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components.base import quantities
 from tensorplane.components.base.labels import (
@@ -16,6 +15,7 @@ from tensorplane.components.base.labels import (
     WAIT_FOR,
     ZONE,
 )
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.node_groups import node_size
 from tensorplane.components.node_groups.shape import Shape
 from tensorplane.components.node_groups.taint import Taint
@@ -34,7 +34,7 @@ def count(shape: Shape) -> int:
     return max(shape.args.min, 1)
 
 
-def declare(shape: Shape, opts: pulumi.ResourceOptions) -> "list[k8s.core.v1.Node]":
+def declare(shape: Shape, opts: pulumi.ResourceOptions) -> list[k8s.core.v1.Node]:
     """The group's nodes, which KWOK makes Ready."""
     return [_declare(shape, index, opts) for index in range(count(shape))]
 
@@ -76,7 +76,7 @@ def _zone(shape: Shape, index: int) -> dict[str, str]:
     return {ZONE: zones[index % len(zones)]} if zones else {}
 
 
-def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> "k8s.core.v1.Node":
+def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
     made = manifest(shape, index)
     metadata: dict[str, Any] = made["metadata"]
     for_pulumi = {

@@ -1,11 +1,12 @@
 """GKE: a cluster on Google Cloud."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-import pulumi
-
 from tensorplane.components.base.problems import Key, Note, Problem
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.clusters.gke.settings import GkeSettings
 from tensorplane.components.clusters.gke.zones import zones_of
 from tensorplane.components.clusters.settings import Connection

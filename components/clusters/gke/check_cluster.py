@@ -1,11 +1,12 @@
 """Checks of the settings of a GKE cluster, without its network."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 
-import pulumi
-
 from tensorplane.components import catalog, versions
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.problems import Problem, did_you_mean
 from tensorplane.components.clusters.gke.settings import GkeSettings
 
@@ -40,7 +41,7 @@ def _names(args: GkeSettings) -> Iterator[Problem]:
     name = args.cluster_name
     if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT:
         remedy = f"use lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
-        found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
+        found = f"{name!r}" if args.name else f"missing, and the default from stack {stack_name.current()!r}, {name},"
         yield Problem(("cluster", "name"), f"{found} is not a valid name; {remedy}")
     if not re.fullmatch(PROJECT, args.project):
         remedy = "use 6 to 30 lower-case letters, digits and dashes, beginning with a letter"

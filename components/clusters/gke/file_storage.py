@@ -1,5 +1,7 @@
 """A StorageClass with ReadWriteMany: Filestore in the cluster's own network."""
 
+from __future__ import annotations
+
 import pulumi
 import pulumi_kubernetes as k8s
 

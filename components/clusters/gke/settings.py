@@ -1,12 +1,14 @@
 """Settings of a GKE cluster, and properties derived from them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
 from pydantic import Field
 
 from tensorplane.components import catalog
+from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import HOSTNAME, ZONE
 from tensorplane.components.base.model import Line, Model, NonEmptyStr, Zones
 from tensorplane.components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
@@ -177,7 +179,7 @@ class GkeSettings(ClusterArgs):
     @property
     def cluster_name(self) -> str:
         """Name of the cluster in Google Cloud."""
-        return self.name or f"tensorplane-{pulumi.get_stack()}"
+        return self.name or f"tensorplane-{stack_name.current()}"
 
     @property
     def usual_zones(self) -> tuple[str, ...]:

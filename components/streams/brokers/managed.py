@@ -1,11 +1,12 @@
 """A Kafka cluster that a cloud or another team operates: its topics and ACLs are created there."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Literal
 
-import pulumi
-
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.streams import traffic
 from tensorplane.components.streams.access import Access
 from tensorplane.components.streams.broker import Request, StreamBroker

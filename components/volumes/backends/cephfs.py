@@ -1,13 +1,13 @@
 """Volumes on a Ceph file system that Rook runs: shared, with crash-consistent snapshots."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.model import Name, NonEmptyStr, ObjectName
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume
 from tensorplane.components.volumes.backend import Backend, Request
@@ -100,7 +100,7 @@ class CephFs(Backend):
         namespace = attributes.get("clusterID", "rook-ceph")
         return f"kubectl -n {namespace} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{own}"
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         parameters = {
             "clusterID": self.cluster_id,
             "fsName": self.file_system,

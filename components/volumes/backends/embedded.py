@@ -1,12 +1,12 @@
 """Volumes of the embedded cluster, in its storage pool on this machine."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.labels import labels
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.volumes import capabilities
 from tensorplane.components.volumes.backend import Backend, Request
 from tensorplane.components.volumes.base_settings import VolumeSettings
@@ -52,7 +52,7 @@ class Embedded(Backend):
         if args.source and args.source.mirror_of:
             yield "StorageClass", _name_of_copy(name, args.source.mirror_of)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         origin = request.args.source.mirror_of if request.args.source else None
         if origin is None:
             # If `from` named a mirror before, the claim keeps the class of that copy.

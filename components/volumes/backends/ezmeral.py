@@ -1,14 +1,15 @@
 """Volumes of HPE Ezmeral Data Fabric (MapR): shared, with snapshots, placed by topology."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
 from tensorplane.components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse_all_but
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.base.value_types import is_host
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume
@@ -104,7 +105,7 @@ class Ezmeral(Backend):
             reason = f"{self.advisory_quota_gib} is not below the volume's {args.size_gib:g} GiB; set less"
             yield Problem(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         given = {
             "csiProvisionerSecretName": self.provisioner_secret,
             "csiProvisionerSecretNamespace": self.secret_namespace,

@@ -1,15 +1,16 @@
 """Volumes on JuiceFS: data in an object store, metadata in a database, both configured in a Secret."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
 from tensorplane.components.base.model import Line, Name, ObjectName, refuse_all_but
 from tensorplane.components.base.problems import Problem
 from tensorplane.components.base.quantities import MIB_PER_GIB
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume
 from tensorplane.components.volumes.backend import Backend, Request
@@ -67,7 +68,7 @@ class JuiceFs(Backend):
         if args.cache and args.cache.size_gib * MIB_PER_GIB < 1:
             yield Problem(("cache", "sizeGib"), f"{args.cache.size_gib:g} GiB is less than 1 MiB; set 0.001 or more")
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         parameters: dict[str, str] = {}
         for use in ("provisioner", "node-publish", "controller-expand"):
             parameters |= storage_class_per_volume.secret(use, self.secret, self.secret_namespace)

@@ -1,12 +1,13 @@
 """Volumes on an existing NFS server: an exported directory that all nodes share."""
 
+from __future__ import annotations
+
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
 from tensorplane.components.base.model import Line, refuse_all_but
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.base.value_types import Host
 from tensorplane.components.volumes import static
 from tensorplane.components.volumes.backend import Backend, Request
@@ -46,7 +47,7 @@ class Nfs(Backend):
     def may_have_content(self) -> bool:
         return True
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         source: k8s.core.v1.PersistentVolumeSpecArgsDict = {
             "nfs": {"server": self.server, "path": self.folder},
             "mount_options": [f"nfsvers={self.version}", "hard", "noatime"],

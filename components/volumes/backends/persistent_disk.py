@@ -1,16 +1,17 @@
 """Volumes on GKE disks: Persistent Disk and Hyperdisk, each ReadWriteOnce, in one zone."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
 from pydantic import Field
 
 from tensorplane.components.base.labels import GKE_ZONE
 from tensorplane.components.base.model import NonEmptyStr
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume, zones
 from tensorplane.components.volumes.backend import Backend, Request
@@ -122,7 +123,7 @@ class PersistentDisk(Backend):
                 ("from",), "missing, but a ReadOnlyMany disk cannot be written to; set the snapshot that it restores"
             )
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         given = {
             "disk-encryption-kms-key": self.kms_key,
             "provisioned-iops-on-create": str(self.iops) if self.iops else None,

@@ -1,13 +1,13 @@
 """Volumes of any StorageClass of the cluster."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.model import ObjectName
 from tensorplane.components.base.problems import Note, Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters import storage_class_names
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes.backend import Backend, Request
@@ -77,5 +77,5 @@ class StorageClass(Backend):
         if self.name and self.driver is None and (text := storage_class_names.note(self.name, cluster)):
             yield Note(("backend", "name"), text)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         return request.claim(opts, storage_class=self.name)

@@ -15,7 +15,7 @@ from tensorplane.components import versions
 from tensorplane.components.agent.agent import API_SERVER, JOB_NAME, Agent, Mount, Resources, Rights
 from tensorplane.components.base import outputs, value_types
 from tensorplane.components.base.labels import labels
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.components.volumes.backends.cephfs import CephFs
 from tensorplane.components.volumes.component import Volume
 from tensorplane.components.volumes.mirrors import volsync

@@ -6,18 +6,20 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pulumi
 
 from tensorplane.agents.snapshots import manifest
-from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import cluster_api
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
 from tensorplane.core.errors import ApiError
 from tensorplane.core.kube import Kube
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
 
 _PREFIX = "tensorplane-before-change"
 _CLASSES_PATH = f"/apis/{manifest.API_GROUP}/v1/volumesnapshotclasses"

@@ -1,13 +1,14 @@
 """VolumeSnapshotClasses of a stack, with their parameters and deletion policy."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 
-import pulumi
-
 from tensorplane.components.base import names
-from tensorplane.components.base.custom_resource import TopLevelResource
+from tensorplane.components.base.custom_resource import top_level_resource
 from tensorplane.components.base.labels import TENSORPLANE
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 
@@ -35,7 +36,7 @@ class SnapshotClass:
         name = self.name(prefix)
         if self.existing:
             return name
-        TopLevelResource(
+        top_level_resource(
             name,
             api_version=f"{GROUP_SNAPSHOT_GROUP if self.group else SNAPSHOT_GROUP}/v1",
             kind="VolumeGroupSnapshotClass" if self.group else "VolumeSnapshotClass",

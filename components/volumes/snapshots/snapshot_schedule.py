@@ -1,14 +1,17 @@
 """Snapshots of a volume on a schedule: the CronJob that takes and expires them."""
 
-from collections.abc import Collection, Sequence
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from tensorplane.components.agent.agent import JOB_NAME
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.volumes.snapshots.settings import SnapshotsArgs
 from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
-from tensorplane.components.volumes.snapshots.snapshotter import Snapshotter
+
+if TYPE_CHECKING:
+    from tensorplane.components.volumes.snapshots.snapshotter import Snapshotter
 
 NAME_LIMIT = 52 - len("snapshots-")
 """Characters of a volume's name: a CronJob's may have 52."""
@@ -20,11 +23,11 @@ def cron_job(
     kind: SnapshotClass,
     args: SnapshotsArgs,
     *,
-    claims: "Sequence[k8s.core.v1.PersistentVolumeClaim]",
+    claims: Sequence[k8s.core.v1.PersistentVolumeClaim],
     snapshotter: Snapshotter,
     origins: Collection[str] = (),
     opts: pulumi.ResourceOptions,
-) -> "k8s.batch.v1.CronJob":
+) -> k8s.batch.v1.CronJob:
     """The CronJob of one volume, or of a group of them, by its name.
 
     Each run takes one snapshot, waits until it is ready, and deletes expired ones, but none of the `origins`: the

@@ -9,7 +9,7 @@ from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, 
 from tensorplane.components.base import outputs
 from tensorplane.components.base.labels import TENSORPLANE
 from tensorplane.components.clusters.component import Cluster
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.components.volumes.snapshots.snapshot_class import SnapshotClass
 from tensorplane.components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 

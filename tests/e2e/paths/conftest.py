@@ -16,6 +16,7 @@ from tests.e2e import canary_server
 from tests.e2e.canary_server import CanaryServer
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack
+from tests.support import installed
 from tests.support.person import Person
 
 NAME, TEAM = "paths", "vision"
@@ -75,17 +76,24 @@ def half(paths: OwnStack) -> CanaryServer:
     return made
 
 
+@pytest.fixture(scope="package")
+def command(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """`tensorplane` as members install it: the wheel without extras."""
+    folder = tmp_path_factory.mktemp("member")
+    return str(installed.install(installed.build_wheel(folder), folder / "environment").with_name("tensorplane"))
+
+
 @pytest.fixture
-def member(paths: OwnStack, tmp_path: Path) -> Person:
-    """A member of team vision in a folder of their own, with the team's credentials alone."""
-    return a_member(paths, tmp_path, TEAM)
+def member(paths: OwnStack, command: str, tmp_path: Path) -> Person:
+    """A member of team vision in a folder of their own, with the team's credentials and the installed command alone."""
+    return a_member(paths, tmp_path, TEAM, command)
 
 
-def a_member(paths: OwnStack, folder: Path, team: str) -> Person:
+def a_member(paths: OwnStack, folder: Path, team: str, command: str) -> Person:
     """A member of a team."""
     instance = paths.deployed.instance
     keys, group = NodePaths(instance).keys, members.group(paths.namespace, team)
     issued = kubeconfig.of_member(instance, keys, team, group, team)
     (folder / "kubeconfig").write_text(members_kubeconfig.noted(issued.decode(), team))
     (home := folder / "home").mkdir()
-    return Person(home, folder / "kubeconfig")
+    return Person(home, folder / "kubeconfig", (command,))

@@ -85,8 +85,10 @@ def test_what_the_api_server_lets_a_member_do(
 
 
 @pytest.mark.nightly("an update; unit tests tell which claims and rights follow")
-def test_a_team_that_may_write_from_now_on_writes_to_the_same_data(paths: OwnStack, tmp_path: Path) -> None:
-    member = a_member(paths, tmp_path, "speech")
+def test_a_team_that_may_write_from_now_on_writes_to_the_same_data(
+    paths: OwnStack, command: str, tmp_path: Path
+) -> None:
+    member = a_member(paths, tmp_path, "speech", command)
     sections = copy.deepcopy(SECTIONS)
     sections["teams"]["speech"]["volumes"]["datasets"] = "readWrite"
     try:

@@ -11,7 +11,7 @@ from tensorplane.components import controllers, versions
 from tensorplane.components.base.model import Model
 from tensorplane.components.controllers.base import ControllerKind, Demand
 from tensorplane.components.controllers.registry import CONTROLLERS, ControllersArgs
-from tensorplane.components.namespace import namespace_owner
+from tensorplane.components.namespace.rules import namespace_owner
 from tests.support.rendering import PROJECT
 
 NOTHING = Demand(

@@ -9,8 +9,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from kubernetes import client
 
+from tensorplane.core.api_connection import Connection
 from tensorplane.core.errors import ApiError, UserError
 from tensorplane.core.gvk import GVK
 from tensorplane.core.kube import JSON_PATCH, Kube, ReadableLists
@@ -70,7 +70,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def kube(address: str) -> Kube:
-    return Kube(client.ApiClient(client.Configuration(address)), "Start it")
+    return Kube(Connection.to(address), "Start it")
 
 
 def test_absent_object_is_none_and_can_be_deleted(kube: Kube) -> None:
@@ -124,16 +124,15 @@ def test_objects_are_found_by_their_kind(kube: Kube) -> None:
 
 def test_warnings_of_the_server_are_passed_on(address: str) -> None:
     warnings: list[str] = []
-    kube = Kube(client.ApiClient(client.Configuration(address)), on_warning=warnings.append)
+    kube = Kube(Connection.to(address), on_warning=warnings.append)
     kube.get(f"{PODS}/a")
     assert warnings == ["v1 is deprecated"]
 
 
 def test_cluster_that_ends_is_unreachable() -> None:
     with refusing() as port:
-        settings = client.Configuration(f"http://127.0.0.1:{port}")
-        settings.retries = 0
+        connection = Connection.to(f"http://127.0.0.1:{port}", retries=0)
         with pytest.raises(UserError, match=rf"^no answer from http://127\.0\.0\.1:{port}: ") as gone:
-            Kube(client.ApiClient(settings)).get("/version")
+            Kube(connection).get("/version")
     assert isinstance(gone.value, ApiError)
     assert gone.value.unreachable

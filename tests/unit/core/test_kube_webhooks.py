@@ -10,9 +10,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from kubernetes import client
 
 from tensorplane.core import kube
+from tensorplane.core.api_connection import Connection
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
 
@@ -42,7 +42,7 @@ def _answering(answers: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[tuple[
         Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield (
-                Kube(client.ApiClient(client.Configuration(f"http://127.0.0.1:{server.server_port}")), "Start it"),
+                Kube(Connection.to(f"http://127.0.0.1:{server.server_port}"), "Start it"),
                 asked,
             )
         finally:

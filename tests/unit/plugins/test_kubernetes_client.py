@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cryptography import x509
 
+from tensorplane.core.kube import Kube
 from tensorplane.plugins.kubernetes.kubeconfig import connect
 from tests.support import asking_server
 
@@ -28,6 +29,4 @@ class _Who(http.server.BaseHTTPRequestHandler):
 
 def test_the_certificate_of_the_kubeconfig_says_who_asks(tmp_path: Path) -> None:
     with asking_server.running(tmp_path, _Who) as config:
-        address = config["clusters"][0]["cluster"]["server"]
-        answer = connect(config).rest_client.pool_manager.request("GET", address)
-    assert answer.data == f"CN={asking_server.USER}".encode()
+        assert Kube(connect(config)).text("/") == f"CN={asking_server.USER}"

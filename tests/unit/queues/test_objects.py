@@ -12,7 +12,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tensorplane.components import queues as queue
 from tensorplane.components.base.labels import is_label_value
 from tensorplane.components.base.model import Resources
 from tensorplane.components.clusters.aks import Aks
@@ -25,6 +24,7 @@ from tensorplane.components.node_groups.settings import NodeGroupArgs
 from tensorplane.components.queues import capacity, checks, cohort, flavors, quota
 from tensorplane.components.queues.capacity import PodSet
 from tensorplane.components.queues.flavors import Flavor
+from tensorplane.components.queues.manifest import cluster_queue_spec, flavor_spec
 from tensorplane.components.queues.quota import Quota
 from tensorplane.components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
 from tensorplane.components.teams import team as teams_team
@@ -72,7 +72,7 @@ class Stack:
         """Each queue with its quotas and its ClusterQueue."""
         for name, args in self.queues.items():
             found = self.quotas[name]
-            yield args, found, queue.cluster_queue_spec(args, found, STACK, [STACK])
+            yield args, found, cluster_queue_spec(args, found, STACK, [STACK])
 
 
 group = st.fixed_dictionaries(
@@ -267,7 +267,7 @@ def test_the_limit_of_a_namespace_is_what_its_queues_can_hold_and_no_more_than_t
 def test_pods_are_made_to_tolerate_what_their_machines_are_and_choose_the_rest(found: tuple[Fleet, bool]) -> None:
     machines, own_nodes = found
     for kind in flavors.of(machines, own_nodes=own_nodes).values():
-        spec = queue.flavor_spec(kind, STACK)
+        spec = flavor_spec(kind, STACK)
         keys = {each["key"] for each in spec.get("tolerations", ())}
         # Who needs no GPU is led there by no toleration, and who may be stopped or is of a team says so itself.
         assert keys == ({kind.resource} if kind.is_gpu else set())

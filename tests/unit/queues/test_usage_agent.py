@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pulumi
 import pytest
 
 from tensorplane.components.base.recorded_usage import VARIABLE, Used
 from tensorplane.components.queues import usage
+from tensorplane.core.errors import UserError
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.unit.queues.test_quota_return import TREE
@@ -77,7 +77,7 @@ def test_without_budgets_the_stack_exports_no_usage() -> None:
 
 
 def test_a_budget_of_a_team_without_gpus_is_refused() -> None:
-    with pytest.raises(pulumi.RunError) as refused:
+    with pytest.raises(UserError) as refused:
         _made(teams={"vision": {}, "speech": {"budget": {"gpuHours": 1}}})
     assert str(refused.value) == (
         "tensorplane:teams.speech.budget: is set, but the queues of team speech have no GPUs; give a queue of the team "

@@ -7,6 +7,7 @@ import pytest
 
 from tensorplane import stack
 from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.support.problems import dev
 
 
@@ -16,7 +17,7 @@ class TestAsPulumiRunsIt:
     def run(self, config: dict[str, str], secret: list[str]) -> str:
         pulumi.runtime.set_all_config(config, secret)
         try:
-            with pytest.raises(pulumi.RunError) as caught:
+            with pytest.raises(UserError) as caught:
                 stack.load()
         finally:
             pulumi.runtime.set_all_config({}, [])

@@ -12,6 +12,7 @@ import pytest
 
 from tensorplane import stack
 from tensorplane.components.base.labels import STACK
+from tensorplane.core.errors import UserError
 from tensorplane.stack.resolved import ResolvedStack
 from tests.support import computed, rendering
 from tests.support.rendering import PROJECT, Render, Rendered, settings_of
@@ -171,7 +172,7 @@ def test_a_stack_without_workloads_declares_nothing(project: Project, monkeypatc
     monkeypatch.chdir(project.folder)
     pulumi.runtime.set_all_config({"tensorplane:platform": "dev"}, [])
     try:
-        with pytest.raises(pulumi.RunError, match="it declares nothing"):
+        with pytest.raises(UserError, match="it declares nothing"):
             stack.load()
     finally:
         pulumi.runtime.set_all_config({}, [])

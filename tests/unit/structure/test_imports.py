@@ -27,7 +27,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "plugins": {"core", "stack_file", "toolchain"},
     "policies": set(),
     "runtime": set(),
-    "stack": {"components", "stack_file", "workloads"},
+    "stack": {"components", "core", "stack_file", "workloads"},
     "stack_file": {"core"},
     "toolchain": {"core"},
     "workloads": {"agents", "components", "core", "stack_file"},

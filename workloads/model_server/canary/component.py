@@ -1,13 +1,14 @@
 """A model server's canary and the controller of its rollouts."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
 from tensorplane.components.agent.agent import Volume
 from tensorplane.components.base.labels import NAME
-from tensorplane.workloads.family import Platform
 from tensorplane.workloads.model_server.canary import controller
 from tensorplane.workloads.model_server.canary.controller_objects import NAME_SUFFIX
 from tensorplane.workloads.model_server.canary.manifest import Rollout
@@ -17,6 +18,9 @@ from tensorplane.workloads.model_server.settings import ServerSettings
 from tensorplane.workloads.pods import references
 from tensorplane.workloads.pods.mounts import Mountable
 from tensorplane.workloads.pods.owner import Owner
+
+if TYPE_CHECKING:
+    from tensorplane.workloads.component import Platform
 
 
 def declare(

@@ -1,5 +1,7 @@
 """The controller of a model server's rollouts (`agents/rollout`): its rights, what it mounts, and what it remembers."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,14 +90,14 @@ def declare(
     agent.deployment(pod, depends_on=[memory, *depends_on], pod_labels=pod_labels(request.volumes))
 
 
-def _to_servers(request: Request) -> "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict":
+def _to_servers(request: Request) -> k8s.networking.v1.NetworkPolicyEgressRuleArgsDict:
     return {
         "to": [{"pod_selector": {"match_labels": {NAME: request.server}}}],
         "ports": [{"protocol": "TCP", "port": request.rest_port}],
     }
 
 
-def _rules(name: str, request: Request) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+def _rules(name: str, request: Request) -> list[k8s.rbac.v1.PolicyRuleArgsDict]:
     """The server's objects by name; RBAC cannot limit pods to a label."""
     of_routes: list[k8s.rbac.v1.PolicyRuleArgsDict] = [
         {

@@ -1,5 +1,7 @@
 """What lets clients reach a model server and Prometheus its metrics, as children of the server's component."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -24,7 +26,7 @@ def service(
     cluster: ClusterArgs,
     ports: Sequence[Mapping[str, Any]],
     annotations: Mapping[str, str],
-) -> "k8s.core.v1.Service":
+) -> k8s.core.v1.Service:
     """Creates the server's Service, with a load balancer of the cloud where the settings ask for one."""
     spec: Any = {"selector": owner.selector, "ports": ports}
     if isinstance(expose, LoadBalancerArgs):
@@ -36,7 +38,7 @@ def service(
     return k8s.core.v1.Service(owner.name, metadata=metadata, spec=spec, opts=owner.child_options)
 
 
-def outside(expose: ExposureArgs | None, service: "k8s.core.v1.Service") -> pulumi.Output[Outside] | None:
+def outside(expose: ExposureArgs | None, service: k8s.core.v1.Service) -> pulumi.Output[Outside] | None:
     """Where clients outside of the cluster reach the server; None if it is not exposed."""
     if isinstance(expose, GatewayArgs):
         return pulumi.Output.from_input(Outside(rest=list(expose.hosts), grpc=list(expose.grpc_hosts)))

@@ -1,11 +1,10 @@
 """The agent that takes the steps of a pipeline's stages (`agents/steps`): its rights, and what it mounts."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components.agent import lease as agent_lease
 from tensorplane.components.agent.agent import (
@@ -19,6 +18,7 @@ from tensorplane.components.agent.agent import (
     pod_labels,
 )
 from tensorplane.components.base.labels import HOSTNAME
+from tensorplane.components.base.sdk import k8s, pulumi
 
 NAME_SUFFIX = "-steps"
 """What the names of the agent's objects end with, after the pipeline's name."""
@@ -35,7 +35,7 @@ class Library:
     """The ConfigMap with tensorplane's library, and the file in it that Python imports from."""
 
     config_map: str
-    items: "Sequence[k8s.core.v1.KeyToPathArgsDict]"
+    items: Sequence[k8s.core.v1.KeyToPathArgsDict]
     archive: str
 
 
@@ -88,11 +88,11 @@ def declare(
     )
 
 
-def _on_one_node(key: str, value: str) -> "k8s.core.v1.PodAffinityTermArgsDict":
+def _on_one_node(key: str, value: str) -> k8s.core.v1.PodAffinityTermArgsDict:
     return {"label_selector": {"match_labels": {key: value}}, "topology_key": HOSTNAME}
 
 
 # RBAC cannot limit Workflows, whose names are hashes, to a label.
-_RULES: "list[k8s.rbac.v1.PolicyRuleArgsDict]" = [
+_RULES: list[k8s.rbac.v1.PolicyRuleArgsDict] = [
     {"api_groups": ["argoproj.io"], "resources": ["workflows"], "verbs": ["get", "list", "watch", "patch"]},
 ]

@@ -1,5 +1,7 @@
 """The agent of the steps of a pipeline's stages."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

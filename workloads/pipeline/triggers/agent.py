@@ -1,16 +1,16 @@
 """The agent that starts the runs of a pipeline (`agents/triggers`): its rights, what it mounts, and its memory."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components.agent import lease as agent_lease
 from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_labels
 from tensorplane.components.base.labels import labels
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.sdk import k8s, pulumi
 
 NAME_SUFFIX = "-triggers"
 """What the names of the agent's objects end with, after the pipeline's name."""
@@ -74,7 +74,7 @@ def declare(
     agent.deployment(pod, depends_on=[memory, *depends_on], pod_labels=pod_labels(volumes))
 
 
-def _rules(name: str, pipeline: str) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+def _rules(name: str, pipeline: str) -> list[k8s.rbac.v1.PolicyRuleArgsDict]:
     """The pipeline's objects by name; RBAC cannot limit Workflows, whose names are hashes, to a label."""
     return [
         {"api_groups": [""], "resources": ["configmaps"], "resource_names": [name], "verbs": ["get", "patch"]},

@@ -1,5 +1,7 @@
 """The agent of a pipeline's triggers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

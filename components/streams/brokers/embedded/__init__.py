@@ -1,11 +1,12 @@
 """Kafka on the embedded cluster: one broker in a pod, with its records on the stream's volume."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-import pulumi
-
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.streams import traffic
 from tensorplane.components.streams.access import Access
 from tensorplane.components.streams.base_settings import StreamSettings

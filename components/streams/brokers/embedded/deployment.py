@@ -1,14 +1,14 @@
 """One Kafka broker, which is its own controller (KRaft), as a StatefulSet whose disk is the stream's volume."""
 
-import base64
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+import base64
 
 from tensorplane.components import versions
 from tensorplane.components.base import labels, pod_security
 from tensorplane.components.base.labels import SKIP_AWAIT
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.broker import Request
 
 PORT = 9092
@@ -79,7 +79,7 @@ def properties(*, host: str, port: int, controller: int, address: str, data: str
     return _PROPERTIES.format(host=host, port=port, controller=controller, address=address, data=data)
 
 
-def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.StatefulSet":
+def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.StatefulSet:
     """Creates the broker. Pulumi waits until it is ready."""
     name = service(request.name)
     settings = _settings(request, opts)
@@ -105,7 +105,7 @@ def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.Stat
     )
 
 
-def _metadata(request: Request, name: str) -> "k8s.meta.v1.ObjectMetaArgsDict":
+def _metadata(request: Request, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
     return {"name": name, "namespace": request.namespace.name, "labels": _labels(request)}
 
 
@@ -124,7 +124,7 @@ def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[s
     return made.metadata["name"]
 
 
-def _pod(request: Request, settings: pulumi.Output[str]) -> "k8s.core.v1.PodSpecArgsDict":
+def _pod(request: Request, settings: pulumi.Output[str]) -> k8s.core.v1.PodSpecArgsDict:
     # Kafka's format of a cluster id: sixteen bytes in base64.
     identity = bytes.fromhex(digest(f"{request.namespace.plain_name}/{request.name}", 32))
     cluster = base64.urlsafe_b64encode(identity).decode().rstrip("=")

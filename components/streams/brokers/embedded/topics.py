@@ -1,12 +1,12 @@
 """The Job that creates a broker's topics: a new Job for each change of the settings and for a new disk."""
 
-import json
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+import json
 
 from tensorplane.components.agent.agent import Agent, Resources
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.access import client_label
 from tensorplane.components.streams.broker import Request
 from tensorplane.components.streams.brokers.embedded.deployment import address
@@ -14,7 +14,7 @@ from tensorplane.components.streams.brokers.embedded.deployment import address
 _DEADLINE_SECONDS = 300
 
 
-def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOptions) -> "k8s.batch.v1.Job":
+def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOptions) -> k8s.batch.v1.Job:
     """Creates the Job. `pulumi up` waits until it succeeds, so that readers find their topics."""
     wanted = {name: args.spec(1) for name, args in sorted(request.args.topics.items())}
     topics = json.dumps({name: {**spec, "config": _texts(spec["config"])} for name, spec in wanted.items()})

@@ -1,15 +1,15 @@
 """A Kafka cluster that the Strimzi operator runs, either existing or created with the stream."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
-
-import pulumi
-import pulumi_kubernetes as k8s
 
 from tensorplane.components import versions
 from tensorplane.components.base.labels import labels
 from tensorplane.components.base.model import Name
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams import traffic
 from tensorplane.components.streams.access import Access
 from tensorplane.components.streams.base_settings import MIRROR, MirrorArgs, StreamSettings
@@ -177,7 +177,7 @@ class _Objects:
         *,
         keep: bool = False,
         after: Sequence[pulumi.Resource] = (),
-    ) -> "k8s.apiextensions.CustomResource":
+    ) -> k8s.apiextensions.CustomResource:
         object_labels = labels(self._request.name, "stream")
         if kind not in ("Kafka", "KafkaMirrorMaker2"):
             object_labels[_CLUSTER] = self._broker.cluster

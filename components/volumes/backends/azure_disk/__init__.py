@@ -1,20 +1,22 @@
 """Volumes on AKS that are managed disks, each ReadWriteOnce, in one zone."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import zones
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.azure_disk.settings import IOPS_WITHOUT_A_FEE, V2, AzureDiskSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import azure_id
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 # learn.microsoft.com/azure/virtual-machines/disks-types
 _LARGEST_V1 = 32767
@@ -66,7 +68,7 @@ class AzureDisk(AzureDiskSettings):
 
         return disks.group(cluster, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.azure_disk import disks
 
         return disks.claim(self, request, opts)

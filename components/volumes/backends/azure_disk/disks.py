@@ -1,13 +1,15 @@
 """The resource group of the disks, and the driver's rights in it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.clusters.aks import access
-from tensorplane.components.clusters.aks.native import Native, short_name
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.clusters.aks.native import short_name
 from tensorplane.components.volumes import storage_class_per_volume
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.azure_disk.settings import (
@@ -18,6 +20,10 @@ from tensorplane.components.volumes.backends.azure_disk.settings import (
 )
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import azure_data_group
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.aks.native import Native
+    from tensorplane.components.clusters.component import Cluster
 
 _MIB_WITHOUT_A_FEE = 125
 _KIND = "azureDisk"
@@ -38,9 +44,7 @@ def group(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[p
     return [made, *rights]
 
 
-def claim(
-    args: AzureDiskSettings, request: Request, opts: pulumi.ResourceOptions
-) -> "k8s.core.v1.PersistentVolumeClaim":
+def claim(args: AzureDiskSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
     """The class of one disk and its claim, in the disks' own group."""
     native: Native = request.cluster.native
     region = native.context.args.region

@@ -1,19 +1,21 @@
 """Volumes on AKS that are shared: Azure Files over NFS, each share in a storage account of its own."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.azure_files.settings import AzureFilesSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import azure_id
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 _V2 = "PremiumV2_"
 # learn.microsoft.com/azure/storage/files/understanding-billing
@@ -56,7 +58,7 @@ class AzureFiles(AzureFilesSettings):
 
         return file_share.shared(cluster.native, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.azure_files import file_share
 
         return file_share.claim(self, request, opts)

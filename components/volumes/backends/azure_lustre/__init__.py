@@ -1,24 +1,26 @@
 """Volumes on AKS with high parallel throughput: Azure Managed Lustre, optionally with a blob container."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-import pulumi
-import pulumi_kubernetes as k8s
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
 from tensorplane.components.base.quantities import GIB_PER_TIB
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.aks.addresses import lustre_subnet
-from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import zones
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.azure_lustre.settings import AzureLustreSettings, Blob
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import azure_id
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class AzureLustre(AzureLustreSettings):
 
         return lustre.shared(cluster, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.azure_lustre import lustre
 
         return lustre.claim(self, request, opts)

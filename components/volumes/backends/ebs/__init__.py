@@ -1,22 +1,25 @@
 """Volumes on EKS that are EBS disks, each ReadWriteOnce, in one zone."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
 from pydantic import Field
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import storage_class_per_volume, zones
 from tensorplane.components.volumes.backend import Backend, Request
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.capabilities import CSI, Capabilities
 from tensorplane.components.volumes.clouds import aws
 from tensorplane.components.volumes.clouds.aws import KmsKey
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 _DRIVER = "ebs.csi.aws.com"
 _IOPS_PER_GIB = 500
@@ -83,7 +86,7 @@ class Ebs(Backend):
 
         return [disk_keys.grant(cluster.native, keys)]
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         parameters = {
             "type": "gp3",
             "encrypted": "true",

@@ -1,21 +1,23 @@
 """Volumes on EKS that are shared: EFS, reachable in every zone of the cluster."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import zones
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.efs.settings import EfsSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import aws
 from tensorplane.components.volumes.snapshots import aws_backup
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 
 class Efs(EfsSettings):
@@ -53,7 +55,7 @@ class Efs(EfsSettings):
 
         return [addons.of_volumes(cluster.native, "aws-efs-csi-driver").addon]
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.efs import file_system
 
         return file_system.claim(self, request, opts)

@@ -1,13 +1,13 @@
 """Volumes on GKE that are shared: Filestore, an NFS server for each volume."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-import pulumi
-import pulumi_kubernetes as k8s
-
 from tensorplane.components.base.labels import GKE_ZONE
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume, zones
 from tensorplane.components.volumes.backend import Request
@@ -89,7 +89,7 @@ class Filestore(FilestoreSettings):
                 f"lists {len(args.placement.zones)} zones, but a mirrored Filestore uses 1; list 1",
             )
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         if request.args.mirror and request.args.mirror.to.region:
             # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
             from tensorplane.components.volumes.backends.filestore import file_server

@@ -1,22 +1,24 @@
 """Volumes on EKS with high parallel throughput: FSx for Lustre, in one zone, optionally linked with a bucket."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
-
-import pulumi
-import pulumi_kubernetes as k8s
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import zones
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.fsx_lustre.settings import SMALLEST, FsxLustreSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import aws
 from tensorplane.components.volumes.snapshots import aws_backup
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 _STEP = 2400
 _BACKUP = re.compile(r"backup-[0-9a-f]{8,}")
@@ -63,7 +65,7 @@ class FsxLustre(FsxLustreSettings):
 
         return [addons.of_volumes(cluster.native, "aws-fsx-csi-driver").addon]
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.fsx_lustre import lustre
 
         return lustre.claim(self, request, opts)

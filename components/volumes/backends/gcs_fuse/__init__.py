@@ -1,21 +1,23 @@
 """Volumes on GKE that are Cloud Storage buckets, mounted by Cloud Storage FUSE."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.cidr import inner_network
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import members
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import copy_name, google
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 _HOUR = 3600
 
@@ -79,7 +81,7 @@ class GcsFuse(GcsFuseSettings):
         own = [backend for args in volumes.values() if isinstance(backend := args.backend, GcsFuse)]
         return bucket_network.open_way(cluster, namespace, [cidr for one in own for cidr in one.addresses or ()])
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.gcs_fuse import bucket
 
         return bucket.claim(self, request, opts)

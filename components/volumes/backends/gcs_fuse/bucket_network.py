@@ -11,7 +11,7 @@ from tensorplane.components.base.labels import labels
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.clusters.gke import access
 from tensorplane.components.clusters.gke.native import Native
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.namespace.component import Namespace
 from tensorplane.components.volumes.backends.gcs_fuse.settings import REACHES
 
 _HOST = "storage.googleapis.com."

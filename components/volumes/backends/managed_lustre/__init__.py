@@ -1,20 +1,22 @@
 """Volumes on GKE with high parallel throughput: Managed Lustre, in one zone."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import zones
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.managed_lustre.settings import STEPS, ManagedLustreSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import google
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 
 class ManagedLustre(ManagedLustreSettings):
@@ -55,7 +57,7 @@ class ManagedLustre(ManagedLustreSettings):
 
         return lustre.connect(cluster)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.managed_lustre import lustre
 
         return lustre.claim(self, request, opts)

@@ -1,24 +1,26 @@
 """Volumes on AKS that are shared: Azure NetApp Files, with its own snapshots and replication."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
-
-import pulumi
-import pulumi_kubernetes as k8s
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.cidr import inner_network
 from tensorplane.components.base.problems import Problem
 from tensorplane.components.base.quantities import GIB_PER_TIB
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes import zones
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.netapp_files.settings import NetappFilesSettings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import azure_id, copy_name
 from tensorplane.components.volumes.snapshots import netapp_policy
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 _EVERY = {600: "10m", 3600: "1h", 86400: "1d"}
 
@@ -106,7 +108,7 @@ class NetappFiles(NetappFilesSettings):
 
         return netapp_pool.shared(cluster.native, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.netapp_files import netapp_volume
 
         return netapp_volume.claim(self, request, opts)

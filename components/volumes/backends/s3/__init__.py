@@ -1,20 +1,22 @@
 """Volumes on EKS that are S3 buckets, mounted by Mountpoint for S3."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from __future__ import annotations
 
-import pulumi
-import pulumi_kubernetes as k8s
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
-from tensorplane.components.clusters.component import Cluster
+from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.components.namespace import Namespace
 from tensorplane.components.volumes.backend import Request
 from tensorplane.components.volumes.backends.s3 import bucket_rights
 from tensorplane.components.volumes.backends.s3.settings import S3Settings
 from tensorplane.components.volumes.base_settings import VolumeSettings
 from tensorplane.components.volumes.clouds import aws, copy_name
+
+if TYPE_CHECKING:
+    from tensorplane.components.clusters.component import Cluster
+    from tensorplane.components.namespace.component import Namespace
 
 _LIKE_A_NEW_ONE = "b" * 48
 """A name of the maximum length of new buckets: see components/clusters/eks/native.py."""
@@ -103,7 +105,7 @@ class S3(S3Settings):
 
         return bucket_volume.driver(cluster.native)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from tensorplane.components.volumes.backends.s3 import bucket_volume
 
         return bucket_volume.claim(self, request, opts)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from kubernetes import client
 from rich.console import Console
 
 from tensorplane.cli.access import Access
@@ -19,6 +18,7 @@ from tensorplane.cli.commands.jobs.tables import Row
 from tensorplane.cli.training_jobs.listing import Job, State
 from tensorplane.cli.training_jobs.progress import Progress
 from tensorplane.components.base.price import Usd
+from tensorplane.core.api_connection import Connection
 from tensorplane.core.kube import Kube
 from tests.unit.cli.training_jobs.test_listing import NOW
 
@@ -117,7 +117,7 @@ class _Nothing(http.server.BaseHTTPRequestHandler):
 def test_a_cluster_without_jobs_has_an_empty_list(team: str, capsys: pytest.CaptureFixture[str]) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Nothing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        api = Kube(client.ApiClient(client.Configuration(f"http://127.0.0.1:{server.server_port}")), "Start it")
+        api = Kube(Connection.to(f"http://127.0.0.1:{server.server_port}"), "Start it")
         access = Access(api, "tensorplane-dev", team=team)
         jobs.run(access, Console(), everything=False, as_json=False)
         jobs.run(access, Console(), everything=False, as_json=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import pytest
 import yaml
-from kubernetes.config import kube_config
 
 from tensorplane.cli import __main__ as tensorplane
 from tensorplane.cli import options
@@ -137,7 +136,7 @@ def test_a_members_kubeconfig_names_the_team_unless_the_command_does(
     given: str, team: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "access").write_text(kubeconfig.of_team("prod", "vision", ""))
-    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "access"))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "access"))
     assert _team(given) == team
 
 
@@ -147,7 +146,7 @@ def test_another_kubeconfig_or_none_names_no_team(
 ) -> None:
     if text:
         (tmp_path / "access").write_text(text)
-    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "access"))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "access"))
     assert _team("") is None
 
 

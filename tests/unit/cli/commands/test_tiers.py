@@ -22,8 +22,9 @@ from tensorplane.cli.commands.tiers import rows as tier_rows
 from tensorplane.components.node_groups import fleet
 from tensorplane.components.node_groups.cluster_properties import ClusterProperties
 from tensorplane.components.node_groups.settings import NodeGroupArgs
-from tensorplane.components.queues import QueueArgs, flavors, quota
-from tensorplane.components.queues import registered as facts_of
+from tensorplane.components.queues import flavors, quota
+from tensorplane.components.queues.manifest import registered as facts_of
+from tensorplane.components.queues.settings import QueueArgs
 from tensorplane.core.errors import UserError
 from tensorplane.core.paths import PROJECT
 from tests.support.goldens import GOLDEN

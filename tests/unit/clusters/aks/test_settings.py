@@ -253,7 +253,7 @@ def test_a_zone_of_the_cluster_that_does_not_sell_the_machine(monkeypatch: pytes
 
 
 def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tensorplane.components.clusters.aks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
+    monkeypatch.setattr("tensorplane.components.base.stack_name.current", lambda: "Prod_1")
     found = [line for line in problems_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
     assert len(found) == 1
     assert (

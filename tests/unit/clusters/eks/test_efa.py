@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pulumi
 import pytest
 
+from tensorplane.core.errors import UserError
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
@@ -109,7 +109,7 @@ def test_a_job_may_ask_for_interfaces_itself_and_no_more_than_a_node_has() -> No
         return workload
 
     assert requested(made(with_efa(4))) == {"vpc.amazonaws.com/efa": "4"}
-    with pytest.raises(pulumi.RunError, match="efa: is 33, but nodes of new offer 32; use machines with EFA"):
+    with pytest.raises(UserError, match="efa: is 33, but nodes of new offer 32; use machines with EFA"):
         made(with_efa(33))
 
 

@@ -292,7 +292,7 @@ def test_a_machine_that_no_zone_of_the_cluster_sells(monkeypatch: pytest.MonkeyP
 
 
 def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tensorplane.components.clusters.eks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
+    monkeypatch.setattr("tensorplane.components.base.stack_name.current", lambda: "Prod_1")
     found = [line for line in problems_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
     assert len(found) == 1
     assert "tensorplane-Prod_1, is not a valid name; use lower-case letters" in found[0]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pulumi
 import pytest
 
 from tensorplane import stack
 from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
 from tests.unit.clusters.gke.built import CPU, problems
 
 ZONES = ["us-central1-a"]
@@ -255,7 +255,7 @@ def lines(cluster: dict[str, Any], groups: dict[str, Any]) -> list[str]:
     tree = Settings({"cluster": own, "nodeGroups": {"cpu": CPU, **groups}})
     try:
         stack.load(tree)
-    except pulumi.RunError as error:
+    except UserError as error:
         return str(error).splitlines()
     return []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tensorplane.workloads.model_server.component import ModelServerArgs
+from tensorplane.workloads.model_server.workload import ModelServerArgs
 from tests.support.problems import dev, problems_of
 
 HERE = {"volume": "models", "path": "digits"}

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import pulumi
 import pytest
 
 from tensorplane import stack
+from tensorplane.core.errors import UserError
 from tests.support import rendering
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of
@@ -63,7 +63,7 @@ def test_encrypted_variables_are_refused_where_all_could_read_them(
     tree["workloads"]["photos"]["stages"]["train"] = {**_COMMON, **changes}
     where = ("workloads", "photos", "stages", "train", *path)
     rendered_tree(tree)
-    with pytest.raises(pulumi.RunError) as refused:
+    with pytest.raises(UserError) as refused:
         rendered_tree(tree, frozenset({where}))
     said = str(refused.value)
     assert f"{'.'.join(where)}: is encrypted, but would be readable in the WorkflowTemplate{reason}" in said

@@ -11,9 +11,9 @@ import pytest
 from tensorplane import stack
 from tensorplane.components.base.labels import STACK
 from tensorplane.stack import ResolvedStack
-from tensorplane.workloads.training_job.component import TrainingJobArgs
 from tensorplane.workloads.training_job.manifest import JobManifest, plan
 from tensorplane.workloads.training_job.platform_context import job_context
+from tensorplane.workloads.training_job.workload import TrainingJobArgs
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tensorplane.components.queues import QueueArgs
 from tensorplane.components.queues.capacity import PodSet
-from tensorplane.components.queues.settings import Priority
+from tensorplane.components.queues.settings import Priority, QueueArgs
 from tensorplane.stack import ResolvedStack, StackConfig
 from tensorplane.workloads.training_job import queueing
 from tensorplane.workloads.training_job.settings import Checkpoints

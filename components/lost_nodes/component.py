@@ -3,48 +3,39 @@
 Kubernetes gives a node up after 40 to 50 seconds without heartbeats, leaves its pods for another five minutes, and then
 waits for their end, which a node that is cut off never reports. The agent ends those at once for which that is safe, as
 their annotation says. It evicts pods from nodes that announce their end, and from failing devices. Of its two pods, the
-one that waits for its turn watches the nodes, and acts in time if the other one's node is lost.
-"""
+one that waits for its turn watches the nodes, and acts in time if the other one's node is lost."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import pulumi
 import pulumi_kubernetes as k8s
-from pydantic import Field
 
 from tensorplane.components.agent import lease as agent_lease
 from tensorplane.components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
 from tensorplane.components.base import outputs
-from tensorplane.components.base.model import Model
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.controllers.component import Controller
-from tensorplane.components.namespace import Namespace
+from tensorplane.components.lost_nodes.settings import NodesArgs
+from tensorplane.components.namespace.component import Namespace
 
 ACCOUNT = "nodes.lost"
 """Its service account. No workload can have it: their names hold no dot."""
 _LEASES = "kube-node-lease"
-_NODES: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+_NODES: tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...] = (
     {"api_groups": [""], "resources": ["nodes"], "verbs": ["list", "patch", "watch"]},
 )
-_HEARTBEATS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+_HEARTBEATS: tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...] = (
     {"api_groups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},
 )
-_PODS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+_PODS: tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...] = (
     {"api_groups": [""], "resources": ["pods"], "verbs": ["list", "delete"]},
     {"api_groups": [""], "resources": ["pods/status"], "verbs": ["patch"]},
     {"api_groups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"api_groups": [""], "resources": ["events"], "verbs": ["create"]},
 )
 _TOLERATED_SECONDS = 10
-
-
-class NodesArgs(Model):
-    """Settings of all nodes."""
-
-    lost_after_seconds: Annotated[int | None, Field(ge=20, le=3600)] = None
-    """Seconds without a heartbeat after which a node is lost, at least 26 in effect: kubelets send one every 10 s. By
-    default, when Kubernetes sets its condition Ready to Unknown, which takes 40 to 50 s."""
 
 
 class LostNodes(pulumi.ComponentResource):
@@ -94,7 +85,7 @@ class LostNodes(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _tolerations() -> "list[k8s.core.v1.TolerationArgsDict]":
+def _tolerations() -> list[k8s.core.v1.TolerationArgsDict]:
     return [
         {
             "key": f"node.kubernetes.io/{condition}",

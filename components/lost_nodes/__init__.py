@@ -1,0 +1,1 @@
+"""The agent that ends or replaces the stack's pods on lost nodes."""
