@@ -320,9 +320,15 @@ def _label(job: Object, draw: random.Random) -> str:
     return "only Kueue sets this label"
 
 
-def _owner(job: Object, draw: random.Random) -> str:
+def _part(job: Object, _: random.Random) -> str:
+    """Kueue's webhook, which comes before the rules, looks for the JobSet that it would be a part of."""
+    job["metadata"]["ownerReferences"] = [{**_OWNER, "apiVersion": "jobset.x-k8s.io/v1alpha2"}]
+    return f'JobSet.jobset.x-k8s.io "{_OWNER["name"]}" not found'
+
+
+def _owner(job: Object, _: random.Random) -> str:
     """Kueue would take it for a part of what controls it."""
-    job["metadata"]["ownerReferences"] = [{**_OWNER, **draw.choice([{}, {"apiVersion": "jobset.x-k8s.io/v1alpha2"}])}]
+    job["metadata"].setdefault("ownerReferences", [_OWNER])
     return "metadata.ownerReferences: Kueue does not count a JobSet that another object controls"
 
 
@@ -341,7 +347,7 @@ def _replaced(job: Object, draw: random.Random) -> str:
     return "spec.podReplacementPolicy: pods with GPUs that are asked to end would hold them beside"
 
 
-TRICKS = (_label, _finalizers, _owner, _amount, _grace, _pods, _claims, _replaced, _selector, _node)
+TRICKS = (_part, _label, _finalizers, _owner, _amount, _grace, _pods, _claims, _replaced, _selector, _node)
 """In the order in which the API server says them."""
 
 

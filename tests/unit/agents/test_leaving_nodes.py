@@ -89,7 +89,13 @@ def _node(parts: Collection[tuple[Kind | None, int]], name: str = "gpu-7") -> di
     return node
 
 
-_DRAWN_PARTS = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 20)), max_size=4, unique=True)
+def _can_be(parts: Collection[tuple[Kind | None, int]]) -> bool:
+    """Whether a node can have all of them: it has one condition of a type."""
+    types = [each["type"] for each in _node(parts)["status"]["conditions"]]
+    return len(set(types)) == len(types)
+
+
+_DRAWN_PARTS = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 20)), max_size=4, unique=True).filter(_can_be)
 
 
 @pytest.mark.counted
