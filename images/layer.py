@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import zstandard
-
 from tensorplane.core import archives
 from tensorplane.core.paths import cache
 from tensorplane.core.scratch import scratch
@@ -49,6 +47,8 @@ class Layer:
 
     def extract(self, folder: Path) -> None:
         """Unpacks the layer, to run its programs while another layer is built."""
+        import zstandard
+
         with (
             self.path.open("rb") as file,
             zstandard.ZstdDecompressor().stream_reader(file) as data,
@@ -120,6 +120,9 @@ def pack(folder: Path, target: Path) -> tuple[str, str]:
     Sorted, without times, owned by root, modes free of the umask. zstd's fastest level: for TensorFlow's layer it
     takes 2 s on two cores, and containerd, which hashes what it imports, then takes 14 s instead of 19 s.
     """
+    # Who only submits jobs has it not, and builds no layers.
+    import zstandard
+
     with target.open("wb") as file:
         compressed = _Hashing(file)
         with zstandard.ZstdCompressor(level=1, threads=2).stream_writer(
