@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-report test-gpu lint types bench dist
+.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-report test-gpu lint types bench dist docs
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,18 @@ types: $(VENV)/.tested ## Types (mypy --strict).
 
 dist: $(VENV)/.tested ## Build the wheel into dist/: what `pip install tensorplane` installs.
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# REPOSITORY=https://HOST/OWNER/NAME and REF=v1.2.3: where links to files that are no pages lead; else into this checkout.
+docs: .venv-docs/.ready ## Build the documentation into site/, with search. A link that leads nowhere is an error.
+	@rm -rf site
+# Everything anew: Sphinx tells the problems of a page only when it reads that page.
+	@REPOSITORY="$(REPOSITORY)" REF="$(REF)" .venv-docs/bin/sphinx-build -q -E -W --keep-going -c docs -d .venv-docs/pages . site
+	@echo site/index.html
+
+.venv-docs/.ready: docs/requirements.txt
+	@python3 -m venv .venv-docs
+	@.venv-docs/bin/pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@touch $@
 
 bench: tools-test ## Measure the figures: make bench, or make bench ONLY=name
 	@$(BIN)/python -m bench $(ONLY)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-PAGES = [PROJECT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+_AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
+PAGES = [PROJECT / name for name in _AT_THE_TOP]
 PAGES += sorted((PROJECT / "docs").rglob("*.md"))
 SHELL = ("sh", "console")
 """What stands behind the fence of a block of commands. In a `console`, they begin with `$ `, and the rest is output."""

@@ -1,4 +1,4 @@
-"""The files of examples/ci and .github are valid, pin what they use, and call what exists."""
+"""The files of examples/ci and .github are valid, pin what they use, call what exists, and have no right to spare."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from tensorplane.core.step import Step
 from tensorplane.toolchain import go_build
 from tensorplane.toolchain.go_module import GoModule
 from tensorplane.toolchain.golang import MODULES
+from tensorplane.version import __version__
 from tests.support.checked_commands import problems
 from tests.support.documented import parsed
 
 CI = PROJECT / "examples" / "ci"
 WORKFLOWS = sorted((CI / "github").glob("*.yml"))
-OURS = sorted((PROJECT / ".github" / "workflows").glob("*.yml"))
+GITHUB = PROJECT / ".github"
+OURS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 GITLAB = CI / "gitlab-ci.yml"
 BUILT = pytest.mark.nightly("builds actionlint, half a minute; the published schemas tell most of it")
-_SCHEMAS = {"github-workflows": [*WORKFLOWS, *OURS], "gitlab-ci": [GITLAB]}
+_SCHEMAS = {"github-workflows": [*WORKFLOWS, *OURS], "gitlab-ci": [GITLAB], "github-issue-forms": FORMS}
 _MAKE = re.compile(r"^\s*(?:- )?(?:run: )?(make .+)$", re.MULTILINE)
 _USES = re.compile(r"uses: (\S+)(.*)")
 
@@ -64,7 +67,7 @@ def test_each_file_is_valid_by_its_published_schema(schema: str, tmp_path: Path)
     assert right.returncode == 0, right.stdout
     wrong = {tmp_path / f"{number}.yml": file for number, file in enumerate(_SCHEMAS[schema])}
     for path, file in wrong.items():
-        path.write_text(re.sub(r"(runs-on|stages): .*", r"\1: 3", file.read_text()))
+        path.write_text(re.sub(r"(runs-on|stages|label): .*", r"\1: 3", file.read_text()))
     told = _checked(schema, *wrong).stdout
     assert [file for path, file in wrong.items() if f"{path}::" not in told] == []
 
@@ -108,6 +111,27 @@ def test_what_runs_code_of_a_pull_request_may_write_nothing_and_what_posts_runs_
     assert not any("checkout" in str(step) for step in poster["steps"])
     # An expression in a script would run what its value says.
     assert [step["run"] for step in _runs(preview, comment) if "${{" in step["run"]] == []
+
+
+@pytest.mark.parametrize("file", OURS, ids=lambda path: path.name)
+def test_no_job_that_may_write_or_sign_runs_code_of_this_repository(file: Path) -> None:
+    workflow = yaml.safe_load(file.read_text())
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    with_rights = [job for job in workflow["jobs"].values() if "write" in job.get("permissions", {}).values()]
+    assert bool(with_rights) == (file.name == "release.yml")
+    assert not any("checkout" in str(step.get("uses")) for job in with_rights for step in job["steps"])
+    assert [step["run"] for step in _runs(workflow) if "${{" in step["run"]] == []
+
+
+def test_a_release_is_of_the_version_that_its_tag_names_and_has_notes() -> None:
+    program = [sys.executable, GITHUB / "release_notes.py"]
+    right = subprocess.run([*program, f"v{__version__}"], capture_output=True, text=True)
+    assert right.returncode == 0
+    (PROJECT / "CHANGELOG.md").read_text().index(right.stdout)
+    assert "\n## " not in right.stdout
+    wrong = subprocess.run([*program, "v99.0.0"], capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr.startswith(f"v99.0.0: runtime/tensorplane/version.py has {__version__}; tag v{__version__}")
 
 
 def _runs(*workflows: Any) -> Iterator[Any]:
