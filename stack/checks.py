@@ -88,6 +88,7 @@ def find_problems(resolved: ResolvedStack, settings: Settings) -> Iterator[Probl
 def notes(resolved: ResolvedStack) -> Iterator[Note]:
     """Notes about settings without problems. Teams have jobs that no settings declare."""
     config, fleet = resolved.config, resolved.fleet
+    yield from resolved.former_names
     yield from workload_checks.notes(_by_path(resolved.workloads), config.streams, config.cluster, fleet)
     if config.platform:
         return

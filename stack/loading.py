@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tensorplane.components.base import problems, stack_name, validation
+from tensorplane.components.base import problems, retired, stack_name, validation
 from tensorplane.components.base.problems import Problem
 from tensorplane.components.base.settings import Settings
 from tensorplane.components.clusters.existing import with_context
@@ -43,7 +43,7 @@ def _on_platform(own: Settings, project: Path | None) -> ResolvedStack:
 
 def _checked(own: Settings, project: Path | None, joined: Joined | None = None) -> ResolvedStack:
     """The resolved settings of one stack; of a workload stack, together with those of its platform."""
-    settings = joined.settings if joined else own
+    settings = (joined.settings if joined else own).under_present_names()
     settings = replace(settings, tree=with_context(settings.tree))
     config, found = validation.validate(StackConfig, settings)
     found += validation.misread(config, settings.rewritten, found)
@@ -59,13 +59,14 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
             beyond = problems.caused_by_default((key,), beyond)
     roots = problems.root_causes([*found, *misread], beyond)
     words = settings.secret_words()
-    resolved = replace(resolved, secret_words=frozenset(words))
+    resolved = replace(resolved, secret_words=frozenset(words), former_names=settings.notes)
     if joined:
         between: Iterable[Problem] = joined.problems
     else:
         between = platform_stack.shared_names(config.workloads, stack_name.current(), own.folder)
     found = [*between, *found]
     problem_lines = [*problems.hiding(found, (), words), *problems.hiding(roots, settings.secret, words)]
+    problem_lines = [replace(each, path=retired.as_written(each.path, settings.former)) for each in problem_lines]
     file_lines = file_problems.lines(settings.file, of_file)
     problems.stop([*file_lines, *settings.key_problems, *problems.aggregated(problem_lines)])
     return resolved

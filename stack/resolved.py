@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorplane.components import gpu_runtime
-from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.problems import Key, Note, Problem
 from tensorplane.components.node_groups import fleet as fleets
 from tensorplane.components.node_groups.fleet import Fleet
 from tensorplane.components.queues import capacity, flavors, quota, topology, unqueued
@@ -55,6 +55,8 @@ class ResolvedStack:
     """Of a workload stack: the stack of its platform. None for a stack with its own platform."""
     secret_words: frozenset[str] = frozenset()
     """Every text in the encrypted settings, which the state must not have in plain."""
+    former_names: tuple[Note, ...] = ()
+    """A warning for each setting under a former name."""
 
     @classmethod
     def of(

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tensorplane import stack_file
-from tensorplane.components.base import problems, stack_name
+from tensorplane.components.base import problems, retired, stack_name
 from tensorplane.components.base.model import Model
-from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean
 from tensorplane.stack_file import StackFile
 from tensorplane.stack_file.file_problems import FileProblem
 
@@ -46,6 +46,10 @@ class Settings:
     """Numbers and booleans that Pulumi formats differently, as they were written."""
     folder: Path | None = None
     """Where the files of the project's stacks are; None: the settings refer to no other stack's."""
+    notes: tuple[Note, ...] = ()
+    """A warning for each setting under a former name."""
+    former: Mapping[Key, Key] = field(default_factory=dict)
+    """The path of each such setting as the file has it, by its present path, which the tree has."""
 
     @classmethod
     def of_stack(cls) -> Settings:
@@ -58,7 +62,7 @@ class Settings:
         found += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
         concealed = {key: tree[key] for key in tree if pulumi_config.is_config_secret(f"{stack_file.PROJECT}:{key}")}
         clear = _own(_in_clear())[0] if concealed else {}
-        return cls(tree, frozenset(_not_in(clear, concealed)), found, folder=Path())
+        return cls(tree, frozenset(_not_in(clear, concealed)), found, folder=Path()).under_present_names()
 
     @classmethod
     def of_file(cls, file: StackFile) -> Settings:
@@ -72,7 +76,21 @@ class Settings:
         rewritten = {_own_path(at): text for at, text in file.rewritten.items()}
         found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.problems)
         secret = frozenset(stack_file.encrypted(tree))
-        return cls(tree, secret, (*unknown, *found_problems), file.name, found, rewritten, file.folder)
+        own = cls(tree, secret, (*unknown, *found_problems), file.name, found, rewritten, file.folder)
+        return own.under_present_names()
+
+    def under_present_names(self) -> Settings:
+        """These settings, with present names for former ones."""
+        found = retired.rename(self.tree)
+        return replace(
+            self,
+            tree=found.tree,
+            secret=frozenset(found.present(path) for path in self.secret),
+            key_problems=(*self.key_problems, *map(str, found.problems)),
+            rewritten={found.present(path): text for path, text in self.rewritten.items()},
+            notes=(*self.notes, *found.notes),
+            former={**self.former, **found.former},
+        )
 
     def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileProblem]]:
         """The problems of the tree, and those of the file, without those that say the same again.
