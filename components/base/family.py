@@ -10,6 +10,10 @@ from pydantic_core import core_schema
 
 from tensorplane.components.base.model import Model
 
+UNTRIED = (
+    "Not run so far: this project has read its sources and documentation, and tests it with mocks and recorded states."
+)
+
 
 class Variant(Model):
     """Base of a family (`family=True`) and, through it, of the family's variants.
@@ -21,6 +25,8 @@ class Variant(Model):
     variants: ClassVar[dict[str, type["Variant"]]] = {}
     """The family's variants by kind, filled as their modules are imported."""
     is_family: ClassVar[bool] = True
+    untried: ClassVar[str] = ""
+    """What this project has not run of it, as its page says where a reader chooses it. Empty: tests run it."""
 
     def __init_subclass__(cls, *, family: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

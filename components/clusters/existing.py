@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from tensorplane.components import catalog
 from tensorplane.components.base.model import NonEmptyStr, OneOf
@@ -22,6 +22,9 @@ class Existing(ClusterArgs):
     """An existing cluster. tensorplane does not create or delete it or its nodes."""
 
     kind: Literal["existing"] = "existing"
+    untried: ClassVar[str] = (
+        "Not run so far with a cluster of others: tests connect to this project's own by a kubeconfig."
+    )
 
     context: NonEmptyStr
     """Context of the kubeconfig, as in `kubectl config get-contexts`."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator
 
 from tensorplane.components import versions
-from tensorplane.components.base.family import Variant
+from tensorplane.components.base.family import UNTRIED, Variant
 from tensorplane.components.base.model import refuse_all_but
 from tensorplane.components.base.problems import Key, Note, Problem
 from tensorplane.components.base.sdk import k8s, pulumi
@@ -90,6 +90,7 @@ class ClusterArgs(Variant, family=True):
     """Settings of one kind of cluster, and properties of that kind."""
 
     kind: str
+    untried: ClassVar[str] = UNTRIED
 
     volume_backend: ClassVar[str] = "storageClass"
     """Default backend of volumes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from tensorplane.components.base.family import Variant, load_family
 from tensorplane.components.base.model import Name
@@ -25,6 +25,7 @@ class GpuRuntimeArgs(Variant, family=True):
     """How nodes advertise their GPUs to pods."""
 
     kind: str
+    untried: ClassVar[str] = "Not run on a GPU so far: tests have mocks, and simulated nodes of the embedded cluster."
 
     runtime_class: Name | None = None
     """RuntimeClass of pods with GPUs, if containerd's default runtime does not support them: `nvidia` on kops, k3s and

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tensorplane.components.base.family import Variant
+from tensorplane.components.base.family import UNTRIED, Variant
 from tensorplane.components.base.problems import Key, Problem
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.access import Access
@@ -49,6 +49,7 @@ class StreamBroker(Variant, family=True):
     """The Kafka cluster of a stream."""
 
     kind: str
+    untried: ClassVar[str] = UNTRIED
 
     clusters: ClassVar[frozenset[str] | None] = None
     """Kinds of clusters that have it; None for all."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorplane.components.base import quantities
-from tensorplane.components.base.family import Variant
+from tensorplane.components.base.family import UNTRIED, Variant
 from tensorplane.components.base.labels import labels
 from tensorplane.components.base.problems import Note, Problem
 from tensorplane.components.base.sdk import k8s, pulumi
@@ -88,6 +88,7 @@ class Backend(Variant, family=True):
     """The storage of a volume."""
 
     kind: str
+    untried: ClassVar[str] = UNTRIED
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteOnce",)
     """Default access modes."""

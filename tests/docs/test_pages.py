@@ -15,6 +15,7 @@ from tensorplane.cli.commands.settings import reference
 from tensorplane.components.base.family import Variant
 from tensorplane.components.base.settings import Settings
 from tensorplane.components.clusters.settings import ClusterArgs
+from tensorplane.components.streams.broker import StreamBroker
 from tensorplane.components.volumes import capabilities
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.checks import rows
@@ -151,6 +152,21 @@ def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
         path.write_text(before + marks[0] + wanted + marks[1] + after)
         written = wanted
     assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/docs/test_pages.py"
+
+
+def test_the_pages_say_of_each_kind_whether_this_project_has_run_it() -> None:
+    """As the classes do, from which the settings' pages have it."""
+    table = (
+        (PROJECT / "docs" / "README.md").read_text().partition("What this project has run")[2].partition("\n\n- ")[0]
+    )
+    cells = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
+    for column, families in ((0, (ClusterArgs,)), (2, (Backend, StreamBroker))):
+        said = {kind: row[column + 1].strip().startswith("yes") for row in cells for kind in _CODE.findall(row[column])}
+        ran = {kind: not variant.untried for family in families for kind, variant in family.variants.items()}
+        assert said == ran
+    sentence = re.search(r"This project has run (.*?);", (PROJECT / "docs" / "data.md").read_text())
+    assert sentence
+    assert _CODE.findall(sentence[1]) == [kind for kind, variant in Backend.variants.items() if not variant.untried]
 
 
 def test_the_architecture_has_every_package_of_the_repository() -> None:

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from tensorplane.cli.commands.settings import values
 from tensorplane.cli.commands.settings.path import INDEX, SettingsPath
 from tensorplane.components.base import field_docs
+from tensorplane.components.base.family import Variant
 from tensorplane.components.base.model import Model
 from tensorplane.stack import StackConfig
 
@@ -66,6 +67,8 @@ def _distinct(known: _Known) -> Mapping[type[Model], SettingsPath]:
 
 def _section(model: type[Model], path: SettingsPath, link: values.Link) -> str:
     title = [f"## {path.title}", _escaped(" ".join((model.__doc__ or "").split()))]
+    if issubclass(model, Variant) and model.untried:
+        title.append(f"*{model.untried}*")
     rows, notes = ["| key | value | default | meaning |", "|---|---|---|---|"], []
     for field in _fields(model):
         allowed = values.of(field.info, path, link)

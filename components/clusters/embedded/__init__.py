@@ -35,6 +35,7 @@ class Embedded(ClusterArgs):
     """A real Kubernetes cluster on this machine, started by `make up`."""
 
     kind: Literal["embedded"] = "embedded"
+    untried: ClassVar[str] = ""
 
     nodes: Annotated[int, Field(ge=1, le=4)] | None = None
     """Number of real nodes, which divide this machine's processors and memory, for trials of drains and of lost nodes.

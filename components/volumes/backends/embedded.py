@@ -24,6 +24,7 @@ class Embedded(Backend):
     """A part of this machine's storage pool. All pods can share it."""
 
     kind: Literal["embedded"] = "embedded"
+    untried: ClassVar[str] = ""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})

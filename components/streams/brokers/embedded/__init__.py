@@ -20,6 +20,7 @@ class EmbeddedBroker(StreamBroker):
     TLS and no passwords; the namespace's NetworkPolicies decide who reaches it."""
 
     kind: Literal["embedded"] = "embedded"
+    untried: ClassVar[str] = ""
 
     clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})
     on_the_volume: ClassVar[bool] = True
