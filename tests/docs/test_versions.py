@@ -89,10 +89,15 @@ def _packages() -> Iterator[tuple[str, str, str]]:
 
 def _module(folder: str, name: str) -> str:
     text = (PROJECT / "toolchain" / "go" / folder / "go.mod").read_text()
-    return re.findall(rf"^\s*{re.escape(name)} v(\S+)", text, re.MULTILINE)[0]
+    return _first(rf"^\s*{re.escape(name)} v(\S+)", text)
 
 
 def _pin(package: str) -> str:
     files = ("requirements.txt", "requirements-aks.txt")
-    text = "".join((PROJECT / file).read_text() for file in files)
-    return re.findall(rf"^{package}==([^ ;]+)", text, re.MULTILINE)[0]
+    return _first(rf"^{package}==([^ ;]+)", "".join((PROJECT / file).read_text() for file in files))
+
+
+def _first(pattern: str, text: str) -> str:
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found, pattern
+    return found[1]

@@ -124,7 +124,7 @@ def test_no_job_that_may_write_or_sign_runs_code_of_this_repository(file: Path) 
 
 
 def test_a_release_is_of_the_version_that_its_tag_names_and_has_notes() -> None:
-    program = [sys.executable, GITHUB / "release_notes.py"]
+    program = [sys.executable, str(GITHUB / "release_notes.py")]
     right = subprocess.run([*program, f"v{__version__}"], capture_output=True, text=True)
     assert right.returncode == 0
     (PROJECT / "CHANGELOG.md").read_text().index(right.stdout)
