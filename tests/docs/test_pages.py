@@ -157,7 +157,10 @@ def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
 def test_the_pages_say_of_each_kind_whether_this_project_has_run_it() -> None:
     """As the classes do, from which the settings' pages have it."""
     table = (
-        (PROJECT / "docs" / "README.md").read_text().partition("What this project has run of the kinds")[2].partition("\n\n- ")[0]
+        (PROJECT / "docs" / "README.md")
+        .read_text()
+        .partition("What this project has run of the kinds")[2]
+        .partition("\n\n- ")[0]
     )
     cells = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
     for column, families in ((0, (ClusterArgs,)), (2, (Backend, StreamBroker))):
