@@ -180,8 +180,8 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
 
 def test_a_change_of_the_code_is_compared_with_the_code_of_the_merge_base(fork: repository.Clone) -> None:
     fork.git("switch", "-q", "-c", "topic")
-    code = (fork.folder / "components/namespace.py").read_text()
-    fork.commit("change", {"components/namespace.py": code.replace('"allow-dns"', '"permit-dns"')})
+    code = (fork.folder / "components/namespace/component.py").read_text()
+    fork.commit("change", {"components/namespace/component.py": code.replace('"allow-dns"', '"permit-dns"')})
     fork.tensorplane("preview", "--stack", "prod", "--base", "origin/main")
     report = (fork.folder / "preview.md").read_text()
     changed = [line for line in report.splitlines() if "NetworkPolicy" in line and line.startswith("| ")]
