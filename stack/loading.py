@@ -30,6 +30,14 @@ def load(settings: Settings | None = None, project: Path | None = None) -> Resol
     return resolved
 
 
+def load_on(own: Settings, platform: Settings, config: StackConfig, project: Path | None) -> ResolvedStack:
+    """Workloads on a platform of the same program.
+
+    `own`: their settings, as of a workload stack. `config`: of the platform's settings.
+    """
+    return _checked(own, project, platform_stack.joined(own, platform, config))
+
+
 def _on_platform(own: Settings, project: Path | None) -> ResolvedStack:
     """A workload stack, on the platform that it names."""
     platform = platform_stack.settings_of(own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -48,58 +49,103 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         pulumi.log.warn(str(note))
     if config.platform:
         return workload_stack.build(resolved, config.platform)
-    cluster = Cluster("cluster", config.cluster, resolved.fleet)
-    inside = pulumi.ResourceOptions(provider=cluster.provider)
-    _gpu_runtime(config, cluster, inside)
-    namespace = _namespace(config, inside)
-    installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
-    movers = [installed["volsync"]] if "volsync" in installed else []
-    volumes = volumes_of(
-        config.volumes,
-        cluster=cluster,
-        namespace=namespace,
-        movers=movers,
-        datasets=by_volume(config.datasets),
-        opts=inside,
-    )
-    deployed = deployed_runs.reference()
-    guard = gpu_guard.chosen(resolved, deployed)
-    needed_by_jobs, queues, teams = _scheduling(
-        resolved, cluster, namespace, installed, volumes, guard=guard, inside=inside
-    )
-    if (config.workloads or config.teams) and not config.cluster.has_one_node:
-        _lost_nodes(config, cluster, namespace, teams, installed, inside)
-    streams = streams_of(
-        config.streams,
-        cluster=cluster,
-        namespace=namespace,
-        settings=config.volumes,
-        volumes=volumes,
-        depends_on=[*needed_by_jobs, *queues.values()],
-        autoscaled="keda" in config.cluster_controllers,
-        opts=inside,
-    )
-    runs = deployed_runs.recorded(config.workloads, deployed)
-    share = any(args.shares_library for args in config.workloads.values())
-    library = SharedLibrary(namespace) if share else None
-    platform = Platform(
-        cluster,
-        namespace,
-        volumes,
-        streams,
-        queues,
-        teams,
-        resolved.platform,
-        needed_by_jobs,
-        runs,
-        resolved.secret,
-        library,
-    )
+    base = Base.of(resolved)
+    if config.workloads or config.teams:
+        base.keep_from_lost_nodes()
+    if any(args.shares_library for args in config.workloads.values()):
+        base.share_library()
     workloads = {
-        name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()
+        name: args.build(name, ("workloads", name), base.platform, base.inside)
+        for name, args in config.workloads.items()
     }
-    usage = {"usage": found} if (found := budgets.of(resolved)) else {}
-    return {**_outputs(cluster, namespace, workloads), outputs.GPU_GUARD_KEY: guard.own, **usage}
+    return base.outputs(workloads)
+
+
+@dataclass
+class Base:
+    """What a stack's workloads run on."""
+
+    resolved: ResolvedStack
+    platform: Platform
+    inside: pulumi.ResourceOptions
+    """Options of what is in the cluster."""
+    _namespace: Namespace
+    _installed: Mapping[str, Controller]
+    _guard: Guard
+
+    @classmethod
+    def of(cls, resolved: ResolvedStack, *, others: bool = False) -> Base:
+        """Creates cluster, namespace, volumes, queues and streams. `others`: a program declares workloads besides."""
+        config = resolved.config
+        cluster = Cluster("cluster", config.cluster, resolved.fleet)
+        inside = pulumi.ResourceOptions(provider=cluster.provider)
+        _gpu_runtime(config, cluster, inside)
+        namespace = _namespace(config, inside)
+        installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
+        movers = [installed["volsync"]] if "volsync" in installed else []
+        volumes = volumes_of(
+            config.volumes,
+            cluster=cluster,
+            namespace=namespace,
+            movers=movers,
+            datasets=by_volume(config.datasets),
+            opts=inside,
+        )
+        deployed = deployed_runs.reference()
+        guard = gpu_guard.chosen(resolved, deployed)
+        needed_by_jobs, queues, teams = _scheduling(
+            resolved, cluster, namespace, installed, volumes, guard=guard, inside=inside
+        )
+        streams = streams_of(
+            config.streams,
+            cluster=cluster,
+            namespace=namespace,
+            settings=config.volumes,
+            volumes=volumes,
+            depends_on=[*needed_by_jobs, *queues.values()],
+            autoscaled="keda" in config.cluster_controllers,
+            opts=inside,
+        )
+        runs = deployed_runs.recorded(deployed) if others else deployed_runs.of_jobs(config.workloads, deployed)
+        platform = Platform(
+            cluster,
+            namespace,
+            volumes,
+            streams,
+            queues,
+            teams,
+            resolved.platform,
+            needed_by_jobs,
+            runs,
+            resolved.secret,
+        )
+        return cls(resolved, platform, inside, namespace, installed, guard)
+
+    def keep_from_lost_nodes(self) -> None:
+        """The agent for lost nodes, where the cluster has several, after the controllers that the stack installs."""
+        config = self.resolved.config
+        if not config.cluster.has_one_node:
+            spaces = {name: space.name for name, space in self.platform.teams.items()}
+            installed = self._installed
+            needed = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
+            LostNodes(
+                config.nodes,
+                cluster=self.platform.cluster,
+                namespace=self._namespace,
+                teams=spaces,
+                controllers=needed,
+                opts=self.inside,
+            )
+
+    def share_library(self) -> None:
+        """One library for the training jobs of the stack's namespace."""
+        self.platform = replace(self.platform, library=SharedLibrary(self._namespace))
+
+    def outputs(self, workloads: Mapping[str, Workload]) -> dict[str, Any]:
+        """What the stack exports."""
+        usage = {"usage": found} if (found := budgets.of(self.resolved)) else {}
+        own = _outputs(self.platform.cluster, self._namespace, workloads)
+        return {**own, outputs.GPU_GUARD_KEY: self._guard.own, **usage}
 
 
 def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:
@@ -113,20 +159,6 @@ def _namespace(config: StackConfig, inside: pulumi.ResourceOptions) -> Namespace
     retained = [volume.retain for volume in config.volumes.values()]
     retained += [stream.retained(config.volumes) for stream in config.streams.values()]
     return Namespace(config.namespace_name, protect=any(retained), teams=config.team_namespaces, opts=inside)
-
-
-def _lost_nodes(
-    config: StackConfig,
-    cluster: Cluster,
-    namespace: Namespace,
-    teams: Mapping[str, Space],
-    installed: Mapping[str, Controller],
-    inside: pulumi.ResourceOptions,
-) -> None:
-    """The agent for lost nodes, after these controllers, as far as the stack installs them."""
-    spaces = {name: space.name for name, space in teams.items()}
-    needed = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
-    LostNodes(config.nodes, cluster=cluster, namespace=namespace, teams=spaces, controllers=needed, opts=inside)
 
 
 def _demand(config: StackConfig, cluster: Cluster) -> Demand:

@@ -23,7 +23,7 @@ def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
     known = resolved.platform
     spaces = {team: _space(namespace) for team, namespace in known.teams.items()}
     namespace = _space(known.namespace)
-    runs = deployed_runs.recorded(resolved.workloads, deployed_runs.reference())
+    runs = deployed_runs.of_jobs(resolved.workloads, deployed_runs.reference())
     # The rest is there: the platform has created it.
     on = Platform(cluster, namespace, {}, {}, {}, spaces, known, (), runs, resolved.secret)
     workloads = {name: args.build(name, ("workloads", name), on, inside) for name, args in resolved.workloads.items()}

@@ -9,7 +9,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,15 @@ class StackFile:
 
 def read(file: Path) -> StackFile:
     """The file's content. Raises Unreadable with one line if it cannot be parsed."""
+    return _parsed(file, _read)
+
+
+def read_sections(file: Path) -> StackFile:
+    """A file whose top level has the sections of a stack's file, without `config:` and prefix. Raises as `read`."""
+    return _parsed(file, _read_sections)
+
+
+def _parsed(file: Path, read: Callable[[str], StackFile]) -> StackFile:
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -73,7 +82,7 @@ def read(file: Path) -> StackFile:
         raise Unreadable(f"{file.name}: {error.strerror or error}") from None
     try:
         marked, text = _without_marks(text)
-        found = _read(text)
+        found = read(text)
         return replace(found, name=file.name, folder=file.parent, problems=(*marked, *found.problems))
     except yaml.MarkedYAMLError as error:
         line, message = yaml_errors.explain(error, text)
@@ -148,7 +157,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     yaml_implicit_resolvers = {None: [("plain", re.compile(""))]}  # noqa: RUF012  # as PyYAML declares it
 
 
-def _read(text: str) -> StackFile:
+def _content(text: str) -> "tuple[Any, _Reading]":
     # The events first: composing nodes recurses, and endless nesting would end the process.
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -157,7 +166,18 @@ def _read(text: str) -> StackFile:
             raise _problem(f"nested deeper than {_DEEPEST} levels; remove levels", event)
     reading = _Reading()
     root = yaml.compose(text, Loader=_Loader)
-    content = reading.value(root, ()) if root else None
+    return reading.value(root, ()) if root else None, reading
+
+
+def _read_sections(text: str) -> StackFile:
+    content, reading = _content(text)
+    if not isinstance(content, dict):
+        return StackFile(problems=(FileProblem("the file has no settings; add sections such as cluster and queues"),))
+    return StackFile("", _config(content, reading.problems), (), tuple(reading.problems), reading.rewritten)
+
+
+def _read(text: str) -> StackFile:
+    content, reading = _content(text)
     if not isinstance(content, dict):
         return StackFile(
             problems=(

@@ -5,7 +5,6 @@ A stack with such a problem is still refused, but without problems that follow f
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +38,7 @@ def validate(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
     rest can be checked in the same run; no resources may be created from it. Problems that an omission causes are not
     reported.
     """
-    tree = copy.deepcopy(settings.tree)
+    tree = _copy(settings.tree)
     found: dict[Key, Problem] = {}
     changed, ancestors = set[Key](), set[Key]()
     while True:
@@ -56,6 +55,13 @@ def validate(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
                 for path in (location.path, corrected or _remove(tree, location.path)):
                     changed.add(path)
                     ancestors |= {path[:length] for length in range(len(path) + 1)}
+
+
+def _copy(value: Any) -> Any:
+    """A tree with maps and lists of its own. Its leaves are the same, since outputs of resources cannot be copied."""
+    if isinstance(value, Mapping):
+        return {key: _copy(each) for key, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value
 
 
 def _correct(tree: dict[str, Any], location: Location, detail: ErrorDetails) -> Key | None:

@@ -20,10 +20,13 @@ def reference() -> pulumi.StackReference:
     return pulumi.StackReference("deployed", stack_name=name)
 
 
-def recorded(workloads: Mapping[str, WorkloadArgs], deployed: pulumi.StackReference) -> pulumi.Output[Runs]:
+def of_jobs(workloads: Mapping[str, WorkloadArgs], deployed: pulumi.StackReference) -> pulumi.Output[Runs]:
+    """The run of each job, by name; empty without jobs, so that other stacks read nothing."""
+    return recorded(deployed) if any(each.has_runs for each in workloads.values()) else pulumi.Output.from_input({})
+
+
+def recorded(deployed: pulumi.StackReference) -> pulumi.Output[Runs]:
     """The run of each job, by name; empty before the first deployment."""
-    if not any(workload.has_runs for workload in workloads.values()):
-        return pulumi.Output.from_input({})
     outputs = pulumi.Output.all(deployed.get_output(base_outputs.VERSION_KEY), deployed.get_output("workloads"))
     # A secret output makes all outputs secret. These only decide names; secret settings mark the objects as secret.
     return pulumi.Output.unsecret(outputs.apply(lambda both: of(*both)))

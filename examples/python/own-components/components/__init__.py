@@ -1,0 +1,1 @@
+"""The components of this program, which have nothing to do with tensorplane's."""

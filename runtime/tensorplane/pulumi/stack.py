@@ -1,0 +1,123 @@
+"""A stack in a Pulumi program: what its settings declare, and the workloads that the program adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+from tensorplane import stack, stack_file
+from tensorplane.components.base import encrypted, stack_name
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.errors import UserError
+from tensorplane.stack import checks, loading
+from tensorplane.stack.resources import Base
+from tensorplane.stack_file import file_problems
+from tensorplane.workloads.component import Workload
+
+_program: Stack | None = None
+"""The stack of the running program. A second one would have resources of the same names."""
+
+
+def settings(file: str | Path) -> dict[str, Any]:
+    """The settings in a YAML file: sections such as `cluster` and `queues`, as a stack's file has them below
+    `tensorplane:`. A program may change them before it declares the stack.
+
+    `pulumi.RunError` with every problem of the file, a line each.
+    """
+    path = Path(file)
+    try:
+        read = stack_file.read_sections(path)
+    except stack_file.Unreadable as error:
+        raise pulumi.RunError(str(error)) from None
+    found = Settings.of_file(read)
+    lines = [*file_problems.lines(path.name, list(found.file_problems)), *found.key_problems]
+    lines += [f"{path.name}: {'.'.join(at)} is encrypted, which only a stack's file can be" for at in found.secret]
+    if lines:
+        raise pulumi.RunError("\n".join(lines))
+    return found.tree
+
+
+class Stack:
+    """The cluster, namespace, volumes, queues, teams and workloads of some settings, and what workloads need to run.
+
+    Its resources have the names and types of those that a stack's file declares, so that a stack can move from the one
+    to the other. The program exports `workloads`, `namespace` and the other outputs of a stack, by which the next
+    update knows the runs of its jobs.
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any], *, project: Path | None = None) -> None:
+        """`name`: in place of the stack's name, such as in its namespace `tensorplane-NAME`. `settings`: sections as in
+        YAML, whose values may be outputs of other resources. `project`: the folder of scripts and files, by default
+        that of the nearest `Pulumi.yaml`.
+
+        `pulumi.RunError` with every problem of the settings, a line each.
+        """
+        global _program
+        if _program is not None and _program._is_running():
+            raise pulumi.RunError(f"{name}: stack {_program.name} is in this program already; use a program for each")
+        self.name: str = name
+        self._project = project
+        self._monitor = pulumi.runtime.settings.get_monitor()
+        stack_name.configure(name)
+        self._settings = Settings(dict(settings))
+        try:
+            self._resolved = stack.load(self._settings, project)
+        except UserError as error:
+            raise pulumi.RunError(str(error)) from None
+        encrypted.keep(self._resolved.secret_words)
+        for note in checks.notes(self._resolved):
+            pulumi.log.warn(str(note))
+        self._base = Base.of(self._resolved, others=True)
+        self._base.keep_from_lost_nodes()
+        self._base.share_library()
+        inside = self._base.inside
+        self._workloads: dict[str, Workload] = {
+            each: args.build(each, ("workloads", each), self._base.platform, inside)
+            for each, args in self._resolved.config.workloads.items()
+        }
+        self._export()
+        _program = self
+
+    def add(self, kind: str, name: str, tree: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> Workload:
+        """Creates a workload. `tree`: its settings as in YAML, without `kind`.
+
+        `pulumi.RunError` with every problem of them, a line each.
+        """
+        own = Settings({"platform": self.name, "workloads": {name: {"kind": kind, **tree}}})
+        try:
+            found = loading.load_on(own, self._settings, self._resolved.config, self._project)
+        except UserError as error:
+            raise pulumi.RunError("\n".join(_for_program(line, kind, name) for line in error.lines)) from None
+        platform = replace(self._base.platform, settings=found.platform)
+        options = pulumi.ResourceOptions.merge(self._base.inside, opts) if opts else self._base.inside
+        made = found.config.workloads[name].build(name, ("workloads", name), platform, options)
+        self._workloads[name] = made
+        # Other workloads may name it: a job its server.
+        declared = {**(self._settings.tree.get("workloads") or {}), name: {"kind": kind, **tree}}
+        self._settings = replace(self._settings, tree={**self._settings.tree, "workloads": declared})
+        self._export()
+        return made
+
+    def _export(self) -> None:
+        for name, value in self._base.outputs(self._workloads).items():
+            pulumi.export(name, value)
+
+    def _is_running(self) -> bool:
+        """Whether it is of the running program, and not of one that a test has run before."""
+        return self._monitor is pulumi.runtime.settings.get_monitor()
+
+
+def _for_program(line: str, kind: str, name: str) -> str:
+    """A problem's line with the argument in place of the key."""
+    own = f"{stack_file.PROJECT}:workloads.{name}"
+    key, colon, rest = line.partition(": ")
+    if not colon or not (key == own or key.startswith(f"{own}.")):
+        return line
+    first, dot, inside = key.removeprefix(own).lstrip(".").partition(".")
+    argument = "".join(f"_{each.lower()}" if each.isupper() else each for each in first)
+    shown = f"{kind[0].upper()}{kind[1:]} {name}"
+    return f"{shown}, argument {argument}{dot}{inside}: {rest}" if argument else f"{shown}: {rest}"

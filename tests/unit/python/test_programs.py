@@ -1,0 +1,122 @@
+"""The programs of examples/python, as their user runs them: in their folder, with their own modules first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+import tensorplane.pulumi as tp
+from tensorplane import stack
+from tensorplane.components.base.settings import Settings
+from tensorplane.core.paths import PROJECT
+from tests.support import rendering
+
+EXAMPLES = PROJECT / "examples" / "python"
+_JOBS: dict[str, set[str]] = {
+    "one-sweep": set(),
+    "own-components": {"vision-nightly", "speech-nightly"},
+    "two-jobs": {"line-fast", "line-slow"},
+}
+_RUN = """
+import json, runpy, sys
+sys.path[:0] = ["."]  # as Python has it for a program; then its own components come before this project's
+from tests.support import rendering
+
+found = rendering.run(lambda: runpy.run_path("__main__.py", run_name="__main__") and None)
+print(json.dumps([[each.type, each.name] for each in found.resources]))
+"""
+
+
+def _made(folder: Path) -> list[tuple[str, str]]:
+    argv = [sys.executable, "-c", _RUN]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(PROJECT)))}
+    done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [(kind, name) for kind, name in json.loads(done.stdout)]
+
+
+def _names(made: list[tuple[str, str]], kind: str) -> set[str]:
+    return {name for each, name in made if each.rpartition(":")[2] == kind}
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in EXAMPLES.iterdir()))
+def test_an_example_declares_what_it_says(name: str) -> None:
+    made = _made(EXAMPLES / name)
+    jobs = {
+        "two-jobs": {"line-fast", "line-slow"},
+        "one-sweep": set(),
+        "own-components": {"vision-nightly", "speech-nightly"},
+    }
+    assert _names(made, "TrainingJob") == jobs[name]
+    assert _names(made, "JobSet") == jobs[name]
+    assert _names(made, "Sweep") == ({"rates"} if name == "one-sweep" else set())
+
+
+_TREE: dict[str, Any] = {
+    "cluster": {"kind": "existing", "context": "lab"},
+    "controllers": {"jobset": "chart"},
+    "queues": {"research": {"cpus": 8, "memoryGib": 32}},
+    "volumes": {"models": {"sizeGib": 10}},
+}
+_JOB: dict[str, Any] = {
+    "strategy": {"kind": "multiWorkerMirrored", "workers": 2},
+    "command": ["python", "-c", "print(1)"],
+    "volumes": {"models": "/models"},
+    "queue": "research",
+}
+_SERVER: dict[str, Any] = {"model": {"volume": "models", "path": "a"}}
+
+
+def _rendered(program: Callable[[], Any]) -> dict[tuple[str, str], Any]:
+    return {(each.type, each.name): each.inputs for each in rendering.run(program).resources}
+
+
+def test_a_program_declares_what_yaml_does() -> None:
+    """So that a stack can go from the one to the other without a replacement."""
+    declared = {"train": {"kind": "trainingJob", **_JOB}, "serve": {"kind": "modelServer", **_SERVER}}
+    tree = {**_TREE, "namespace": "tensorplane-ml", "workloads": declared}
+    yaml = _rendered(lambda: stack.build(stack.load(Settings(tree))))
+
+    def program() -> None:
+        platform = tp.Stack("ml", _TREE)
+        tp.ModelServer("serve", platform=platform, **_SERVER)
+        tp.TrainingJob("train", platform=platform, **_JOB)
+
+    assert _rendered(program) == yaml
+
+
+def test_a_fault_names_the_argument() -> None:
+    def program() -> None:
+        platform = tp.Stack("ml", _TREE)
+        tp.TrainingJob("train", platform=platform, **{**_JOB, "queue": "reserch", "grace_seconds": -1})
+
+    with pytest.raises(pulumi.RunError) as refused:
+        rendering.run(program)
+    lines = str(refused.value).splitlines()
+    assert lines[0].startswith("TrainingJob train, argument grace_seconds: ")
+    assert lines[1].startswith("TrainingJob train, argument queue: no queue is named 'reserch'; choose one of research")
+
+
+def test_a_workload_needs_its_controller() -> None:
+    def program() -> None:
+        tp.TrainingJob("train", platform=tp.Stack("ml", {**_TREE, "controllers": {}}), **_JOB)
+
+    with pytest.raises(pulumi.RunError, match=r"TrainingJob train: is a trainingJob, but .* no JobSet"):
+        rendering.run(program)
+
+
+def test_a_program_has_one_stack() -> None:
+    def program() -> None:
+        tp.Stack("ml", _TREE)
+        tp.Stack("more", _TREE)
+
+    with pytest.raises(pulumi.RunError, match="more: stack ml is in this program already"):
+        rendering.run(program)
