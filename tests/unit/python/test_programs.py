@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -93,16 +94,21 @@ def test_a_program_declares_what_yaml_does() -> None:
     assert _rendered(program) == yaml
 
 
-def test_a_fault_names_the_argument() -> None:
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"queue": "reserch"}, "argument queue: no queue is named 'reserch'; choose one of research"),
+        ({"grace_seconds": "x"}, "argument grace_seconds: invalid value 'x'; use a whole number"),
+        ({"skript": "a.py"}, "argument skript: unknown setting; "),
+        ({"strategy": {"kind": "singl"}}, "argument strategy.kind: invalid value 'singl'; use "),
+    ],
+)
+def test_a_fault_names_the_argument(given: dict[str, Any], line: str) -> None:
     def program() -> None:
-        platform = tp.Stack("ml", _TREE)
-        tp.TrainingJob("train", platform=platform, **{**_JOB, "queue": "reserch", "grace_seconds": -1})
+        tp.TrainingJob("train", platform=tp.Stack("ml", _TREE), **{**_JOB, **given})
 
-    with pytest.raises(pulumi.RunError) as refused:
+    with pytest.raises(pulumi.RunError, match=rf"^TrainingJob train, {re.escape(line)}"):
         rendering.run(program)
-    lines = str(refused.value).splitlines()
-    assert lines[0].startswith("TrainingJob train, argument grace_seconds: ")
-    assert lines[1].startswith("TrainingJob train, argument queue: no queue is named 'reserch'; choose one of research")
 
 
 def test_a_workload_needs_its_controller() -> None:

@@ -26,6 +26,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "images": {"core", "stack_file", "toolchain"},
     "plugins": {"core", "stack_file", "toolchain"},
     "policies": set(),
+    "pulumi": {*_STACK, "core"},
     "runtime": set(),
     "stack": {"components", "core", "stack_file", "workloads"},
     "stack_file": {"core"},
