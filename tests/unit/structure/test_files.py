@@ -10,8 +10,8 @@ import pytest
 from tests.support.rendering import PROJECT
 from tests.unit.structure import sources
 
-OF_NO_PACKAGE = frozenset({"docs", "golden", "structure"})
-"""Folders of tests/unit about the project as a whole."""
+OF_NO_PACKAGE = frozenset({"docs", "golden", "python", "structure"})
+"""Folders of tests/unit about the project as a whole. `python` is what programs import from `tensorplane.pulumi`."""
 
 
 def python_files(root: Path) -> Iterator[Path]:
