@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -66,7 +67,7 @@ class Progress:
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
         """Shows one step while the block runs, and prints how long it took."""
-        step = Step(name)
+        step = Step(name, partial(self._print, name))
         with self._lock:
             self._running[name] = step
             if name in self._waiting:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 
 class Step:
     """The progress of a running task. Thread-safe."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, show: Callable[[str], None] | None = None) -> None:
         self.name = name
+        self._show = show
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._note = ""
@@ -25,6 +27,11 @@ class Step:
         """Sets what the task is doing now, in a few words."""
         with self._lock:
             self._note = text.strip()
+
+    def print(self, text: str) -> None:
+        """Prints a line that stays, unlike a note: what a user should know about the result."""
+        if self._show:
+            self._show(text)
 
     def advance(self, done: float, total: float) -> None:
         """Sets how far it is. A total of 0 means unknown."""

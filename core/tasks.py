@@ -111,6 +111,12 @@ def _refuse_circles(tasks: list[Task]) -> None:
         raise ValueError(f"tasks wait for each other: {', '.join(sorted(left))}")
 
 
+def raise_if_stopping() -> None:
+    """Raises Stopped while the run is stopping: for long work of this process itself, which has no program to end."""
+    if _children.stopping:
+        raise Stopped("ended because the run is stopping")
+
+
 def command(
     argv: Sequence[str | Path],
     *,

@@ -9,7 +9,18 @@ from pathlib import Path
 from tensorplane.core.errors import UserError
 from tensorplane.core.step import Step
 from tensorplane.core.tasks import Task
-from tensorplane.toolchain import charts, debian, go_build, go_module, golang, helm, kafka, pulumi, python_packages
+from tensorplane.toolchain import (
+    charts,
+    debian,
+    go_build,
+    go_module,
+    golang,
+    helm,
+    kafka,
+    pulumi,
+    python_packages,
+    releases,
+)
 from tensorplane.toolchain.go_module import GoModule
 from tensorplane.toolchain.tool_folders import on_path
 
@@ -134,7 +145,6 @@ def _get_kafka(step: Step) -> None:
 
 
 def _pulumi_tasks(*, with_helm: bool) -> list[Task]:
-    # It tries Pulumi's installer first, so it does not wait for Go.
     found = [] if pulumi.find() else [Task("pulumi", pulumi.obtain)]
     if with_helm and helm.is_missing():
         # After the CLI and the SDK, which determine the plugin's version.
@@ -143,4 +153,5 @@ def _pulumi_tasks(*, with_helm: bool) -> list[Task]:
 
 
 def _build_task(module: GoModule) -> Task:
-    return Task(module.name, partial(go_build.build, module), after=("go",))
+    # What it downloads does not wait for Go.
+    return Task(module.name, partial(go_build.build, module), after=() if releases.of(module) else ("go",))

@@ -1,4 +1,4 @@
-"""Builds a Go module into its folder: modules download in parallel and compile one after the other."""
+"""Makes a Go module's folder of programs: their releases are downloaded, the others compiled, one module at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorplane.core.errors import UserError
 from tensorplane.core.step import Step
 from tensorplane.core.tasks import command
-from tensorplane.toolchain import charts, golang
+from tensorplane.toolchain import charts, golang, releases
 from tensorplane.toolchain.go_module import GoModule
 from tensorplane.toolchain.golang import Go
 from tensorplane.toolchain.tool_folders import made_whole
@@ -69,22 +69,30 @@ _BESIDE_OTHERS = "pulumi"
 
 
 def build(module: GoModule, step: Step) -> None:
-    """Builds the module's folder, unless it exists."""
-    go = golang.obtain(step)
+    """Makes the module's folder, unless it exists: with the releases that can be had, the other programs compiled."""
     with made_whole(module.folder, step) as draft:
         if draft:
-            built = _copied(module, go, draft / "source", step) if module.copied else module
-            _download(built, go, step)
-            step.note("waiting for its turn to compile")
-            with _turns.turn(_urgency(module)) as end_turn:
-                if module.name == _BESIDE_OTHERS:
-                    end_turn()
-                _compile(built, go, draft / "bin", step, end_turn)
-            _copy_charts(built, go, draft / "charts", step)
-            _copy_crds(built, go, draft / "crds", step)
-            own_chart(built, go, draft / "charts" / module.name, step)
-            if module.copied:
-                shutil.rmtree(draft / "source")
+            programs = draft / "bin"
+            programs.mkdir()
+            # A module with charts or definitions has programs without a release, so it is never empty.
+            if rest := module.without(releases.place(module, programs, step)):
+                _build(rest, draft, step)
+
+
+def _build(module: GoModule, draft: Path, step: Step) -> None:
+    go = golang.obtain(step)
+    built = _copied(module, go, draft / "source", step) if module.copied else module
+    _download(built, go, step)
+    step.note("waiting for its turn to compile")
+    with _turns.turn(_urgency(module)) as end_turn:
+        if module.name == _BESIDE_OTHERS:
+            end_turn()
+        _compile(built, go, draft / "bin", step, end_turn)
+    _copy_charts(built, go, draft / "charts", step)
+    _copy_crds(built, go, draft / "crds", step)
+    own_chart(built, go, draft / "charts" / module.name, step)
+    if module.copied:
+        shutil.rmtree(draft / "source")
 
 
 def _urgency(module: GoModule) -> int:
@@ -119,7 +127,6 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step, all_compiled: C
         if done == total:
             all_compiled()
 
-    folder.mkdir()
     arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]
     command([go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
     for program, names in module.names.items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -119,6 +119,19 @@ class GoModule:
     @property
     def _called(self) -> list[str]:
         return [name for names in self.names.values() for name in names]
+
+    def without(self, programs: Collection[str]) -> GoModule | None:
+        """The module with only the packages that make other programs than these; None if no package is left."""
+        if not programs:
+            return self
+        names = {name: tuple(each for each in also if each not in programs) for name, also in self.names.items()}
+
+        def is_left(package: str) -> bool:
+            program = Path(package).name
+            return bool(names[program]) if program in names else program not in programs
+
+        only = tuple(filter(is_left, self.only))
+        return replace(self, only=only, names=names) if only else None
 
     @property
     def build_flags(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Builds helm where our Kubernetes provider needs it: Pulumi's own Kubernetes plugin has it built in."""
+"""Gets helm where our Kubernetes provider needs it: Pulumi's own Kubernetes plugin has it built in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_missing() -> bool:
 
 
 def obtain(step: Step) -> None:
-    """Tries to download Pulumi's Kubernetes plugin; without it, builds the helm that our provider calls."""
+    """Tries to download Pulumi's Kubernetes plugin; without it, gets the helm that our provider calls."""
     step.note("looking for Pulumi's own Kubernetes plugin")
     launchers.install(Path(sys.prefix) / "bin", pulumi=pulumi.find())
     if is_missing():

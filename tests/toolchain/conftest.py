@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane.core.step import Step
-from tensorplane.toolchain import golang, tool_folders
+from tensorplane.toolchain import golang, releases, tool_folders
 from tensorplane.toolchain.go_module import GoModule
 from tensorplane.toolchain.golang import Go
 
@@ -47,9 +47,12 @@ def caches(go: Go) -> Mapping[str, str]:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caches: Mapping[str, str]) -> Path:
-    """An empty cache of tensorplane. Go's and pip's caches, which hang on the same variable, stay the user's."""
-    for name, folder in {**caches, "XDG_CACHE_HOME": str(tmp_path / "cache")}.items():
-        monkeypatch.setenv(name, folder)
+    """An empty cache of tensorplane. Go's and pip's caches, which hang on the same variable, stay the user's.
+
+    Programs are built, as on a machine that reaches no releases; tests of these take the variable away.
+    """
+    for name, value in {**caches, "XDG_CACHE_HOME": str(tmp_path / "cache"), releases.SWITCH: "build"}.items():
+        monkeypatch.setenv(name, value)
     return tmp_path / "cache" / "tensorplane"
 
 

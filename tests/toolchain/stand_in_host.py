@@ -17,10 +17,10 @@ from cryptography.x509.oid import NameOID
 
 
 class StandInHost:
-    """Serves `pages` (path -> text) as `https://NAME/…` to clients that use `proxy` and trust `authority`."""
+    """Serves `pages` (path -> content) as `https://NAME/…` to clients that use `proxy` and trust `authority`."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self.pages: dict[str, str] = {}
+        self.pages: dict[str, bytes] = {}
         self.authority = folder / "authority.pem"
         self._context = _context(folder, name, self.authority)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -49,7 +49,7 @@ class StandInHost:
 
     def _answer(self, method: str, path: str) -> bytes:
         page = self.pages.get(path)
-        status, body = ("200 OK", page.encode()) if page is not None else ("404 Not Found", b"")
+        status, body = ("200 OK", page) if page is not None else ("404 Not Found", b"")
         head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
         return head + (b"" if method == "HEAD" else body)
 

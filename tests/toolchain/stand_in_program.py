@@ -1,8 +1,11 @@
-"""Stand-ins for programs on PATH and for packages of PyPI."""
+"""Stand-ins for programs on PATH, for packages of PyPI and for archives of releases."""
 
 from __future__ import annotations
 
+import io
+import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -23,3 +26,17 @@ def wheel(folder: Path, name: str, number: str) -> Path:
         made.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         made.writestr(f"{about}/RECORD", "")
     return path
+
+
+def tar(files: Mapping[str, str | Path]) -> bytes:
+    """A compressed archive of programs, by their paths in it: texts, or files of this machine."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz", compresslevel=1) as archive:
+        for name, content in files.items():
+            if isinstance(content, Path):
+                archive.add(content, name)
+                continue
+            member = tarfile.TarInfo(name)
+            member.size = len(content.encode())
+            archive.addfile(member, io.BytesIO(content.encode()))
+    return made.getvalue()
