@@ -56,14 +56,14 @@ def fetch(url: str, digest: str, part: Path, step: Step) -> None:
 def silent_hosts(urls: Iterable[str]) -> set[str]:
     """The hosts of these URLs that do not answer soon. All are asked at once, and each once in this process."""
     with _probing:
-        asked = {}
+        probes = {}
         for url in urls:
             host = host_of(url)
             if host not in _probes:
                 _probes[host] = _Probe(url)
                 _probes[host].start()
-            asked[host] = _probes[host]
-    return {host for host, probe in asked.items() if not probe.has_answer()}
+            probes[host] = _probes[host]
+    return {host for host, probe in probes.items() if not probe.has_answer()}
 
 
 def host_of(url: str) -> str:

@@ -75,7 +75,7 @@ def build(module: GoModule, step: Step) -> None:
             programs = draft / "bin"
             programs.mkdir()
             # A module with charts or definitions has programs without a release, so it is never empty.
-            if rest := module.without(releases.place(module, programs, step)):
+            if rest := module.without(releases.install(module, programs, step)):
                 _build(rest, draft, step)
 
 

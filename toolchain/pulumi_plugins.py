@@ -31,7 +31,7 @@ def on_path(program: str, *, but_not_in: Path | None = None) -> Path | None:
 
 
 def next_to(cli: Path | None, program: str) -> Path | None:
-    """`program` in the folder of the CLI's own file, where Pulumi's installer puts the language hosts."""
+    """`program` in the folder of the CLI's own file, where Pulumi's releases have the language hosts."""
     candidate = cli.resolve().parent / program if cli else None
     return candidate if candidate and os.access(candidate, os.X_OK) and not is_ours(candidate) else None
 

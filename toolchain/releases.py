@@ -81,7 +81,7 @@ def of(module: GoModule) -> list[Release]:
     return [release for release in pinned() if any(release.has(program) for program in module.programs)]
 
 
-def place(module: GoModule, folder: Path, step: Step) -> set[str]:
+def install(module: GoModule, folder: Path, step: Step) -> set[str]:
     """Downloads what of the module's programs has a release into the folder, and returns the names that are there.
 
     What cannot be had is said in a line for each file, for the caller builds it; with `TENSORPLANE_TOOLS=download` it
@@ -91,7 +91,7 @@ def place(module: GoModule, folder: Path, step: Step) -> set[str]:
     if wanted:
         step.note("asking the hosts of its releases")
     silent = download.silent_hosts(release.url for release in wanted)
-    problems = [f"{module.name}: {' and '.join(sorted(silent))} cannot be reached"] if silent else []
+    problems = [f"{', '.join(sorted(silent))} cannot be reached"] if silent else []
     builds = _switch() != "download"
     for release in wanted:
         if download.host_of(release.url) in silent:
@@ -102,12 +102,12 @@ def place(module: GoModule, folder: Path, step: Step) -> set[str]:
             download.fetch(release.url, release.hash, part, step)
             _unpack(release, part, folder)
         except download.Failed as failure:
-            problems.append(f"{release.name}: {release.url} {failure}")
+            problems.append(f"{release.url} {failure}")
             if builds:
                 part.unlink(missing_ok=True)
         step.advance(0, 0)
     if problems and not builds:
-        raise UserError(*(f"{problem}; unset {SWITCH} to build it from its Go module" for problem in problems))
+        raise UserError(*(f"{module.name}: {each}; unset {SWITCH} to build from the Go module" for each in problems))
     for problem in problems:
         step.print(f"{problem}; building from the Go module")
     return {path.name for path in folder.iterdir()}

@@ -31,7 +31,7 @@ class StandInReleases:
     files: dict[str, bytes | Path] = field(default_factory=dict)
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     """The next answers of a path; after them it answers as it should."""
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
     """Path and range of each request, without probes."""
     stalling: threading.Event = field(default_factory=threading.Event)
     """Set once an answer has stalled; a client's stall limit ends it."""
@@ -69,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif span == _PROBE:
             self._send(path, span, None)
         else:
-            stand_in.asked.append((path, span))
+            stand_in.requests.append((path, span))
             left = stand_in.faults.get(path)
             self._send(path, span, left.pop(0) if left else None)
 
