@@ -117,6 +117,7 @@ def _digest(path: Path, like: str) -> str:
 def _download(url: str, part: Path, step: Step) -> None:
     why = ""
     for _ in range(ATTEMPTS):
+        raise_if_stopping()
         try:
             return _resume(url, part, step)
         except urllib.error.HTTPError as error:
@@ -144,8 +145,8 @@ def _resume(url: str, part: Path, step: Step) -> None:
         with part.open("ab" if has else "wb") as file:
             # `read1` gives what is there, so that none of it is lost with a stall.
             while chunk := answer.read1(_CHUNK):
-                raise_if_stopping()
                 file.write(chunk)
+                raise_if_stopping()
                 has += len(chunk)
                 step.advance(has / _MEGABYTE, total / _MEGABYTE)
     if total and has != total:

@@ -7,12 +7,16 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tensorplane.core.errors import UserError
+from tensorplane.core.progress import Progress
 from tensorplane.core.step import Step
+from tensorplane.core.tasks import Task, run_all
 from tensorplane.toolchain import download, go_build, golang, releases
 from tensorplane.toolchain.go_module import GoModule
 from tests.support import ports
@@ -127,6 +131,23 @@ def test_what_a_killed_run_has_left_is_not_downloaded_again(
     _part(own_cache, url).write_bytes(_CONTENT[:1000])
     assert _obtained(hello) == ("downloaded", [])
     assert [span for _, span in server.requests] == ["bytes=1000-"]
+
+
+@pytest.mark.usefixtures("short_stalls", "no_go")
+def test_a_download_ends_with_its_run_and_keeps_what_it_has(
+    hello: GoModule, server: StandInReleases, pinned: Callable[..., None], own_cache: Path
+) -> None:
+    url = server.url("hello", _CONTENT, "stalled")
+    pinned(url)
+
+    def fail(_: Step) -> None:
+        server.stalling.wait()
+        raise UserError("another task failed")
+
+    with pytest.raises(UserError, match="another task failed"):
+        run_all([Task("tiny", partial(go_build.build, hello)), Task("other", fail)], Progress(Console(quiet=True)))
+    assert len(server.requests) == 1
+    assert _part(own_cache, url).stat().st_size == 2000
 
 
 @pytest.mark.parametrize("left", [b"of another file", _CONTENT + b"and more"], ids=["another", "longer"])

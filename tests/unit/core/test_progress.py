@@ -40,6 +40,15 @@ def test_a_quiet_log_says_now_and_then_where_a_step_is(monkeypatch: pytest.Monke
         eventually(lambda: "compiling kubelet (120 of 3000)" in sink.getvalue())
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_a_step_prints_stays(terminal: bool) -> None:
+    sink = io.StringIO()
+    with Progress(Console(file=sink, force_terminal=terminal)) as progress, progress.step("build") as step:
+        step.note("asking a host")
+        step.print("no answer; building")
+    assert " build: no answer; building\n" in sink.getvalue()
+
+
 def test_a_terminal_shows_what_runs_and_what_is_left() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100, record=True)
     with Progress(console) as progress:
