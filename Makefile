@@ -34,14 +34,14 @@ help: ## List the commands.
 # POLICIES=skip deploys without the policies; the stack's history records it, and `make status` says so.
 # REFRESH=1 reads every resource first, and repairs what somebody changed outside of Pulumi.
 up: $(VENV)/.bootstrapped ## Deploy a stack: build what is missing, start the embedded cluster if it is there: make up STACK=dev
-	@$(BIN)/python -m tensorplane.driver up --stack $(STACK) $(if $(REFRESH),--refresh) \
+	@$(BIN)/python -m tensorplane.cli up --stack $(STACK) $(if $(REFRESH),--refresh) \
 		$(if $(POLICIES),--policies $(POLICIES))
 
 down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
-	@$(BIN)/python -m tensorplane.driver down $(NAMED)
+	@$(BIN)/python -m tensorplane.cli down $(NAMED)
 
 status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queues and URLs of a stack's cluster: make status STACK=dev
-	@$(BIN)/python -m tensorplane.driver status --stack $(STACK)
+	@$(BIN)/python -m tensorplane.cli status --stack $(STACK)
 
 volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and data left from deleted volumes: make volumes NAME=models
 	@$(BIN)/python -m tensorplane.cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
@@ -56,10 +56,9 @@ top: $(VENV)/.stacks ## Show who has which accelerators, and how many jobs waite
 	@$(BIN)/python -m tensorplane.cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
-	@$(BIN)/python -m tensorplane.driver purge $(NAMED)
+	@$(BIN)/python -m tensorplane.cli purge $(NAMED)
 
 preview: $(VENV)/.bootstrapped ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev BASE=origin/main
-	@$(BIN)/python -m tensorplane.driver tools --preview $(STACK)
 	@$(BIN)/python -m tensorplane.cli preview --stack $(STACK) $(if $(BASE),--base "$(BASE)")
 
 drift: tools ## Show what was changed outside of Pulumi; fails if there is any: make drift STACK=dev
@@ -74,13 +73,13 @@ catalog-update: $(VENV)/.bootstrapped ## Renew the catalog's files: make catalog
 	@$(BIN)/python -m tensorplane.components.catalog.update "$(SNAPSHOTS)"
 
 tools: $(VENV)/.bootstrapped ## Build or find the tools that previews and tests need.
-	@$(BIN)/python -m tensorplane.driver tools
+	@$(BIN)/python -m tensorplane.cli tools
 
 test: tools-test lint ## Everything: lint, types, unit, contract, policy and end-to-end tests, in groups side by side.
 	@$(BIN)/python -m tests.groups
 
 tools-test: $(VENV)/.bootstrapped
-	@$(BIN)/python -m tensorplane.driver tools --all
+	@$(BIN)/python -m tensorplane.cli tools --all
 
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster.
 	@$(BIN)/python -m tests.groups stacks unit
@@ -139,10 +138,10 @@ $(VENV)/.bootstrapped: core/requirements.txt core/bootstrap.sh
 
 # What a stack's program and the commands about it run on.
 $(VENV)/.stacks: $(VENV)/.bootstrapped requirements.txt
-	@$(BIN)/python -m tensorplane.driver tools --python stacks
+	@$(BIN)/python -m tensorplane.cli tools --python stacks
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt \
 		$(wildcard plugins/cloud_models/requirements-*.txt)
-	@$(BIN)/python -m tensorplane.driver tools --python tests
+	@$(BIN)/python -m tensorplane.cli tools --python tests
 	@touch $@

@@ -11,15 +11,12 @@ from tensorplane.cli.api_values import Object
 from tensorplane.cli.training_jobs import cancelled, find, jobset_api
 from tensorplane.cli.training_jobs.listing import Job
 from tensorplane.components.base import jobset_paths
-from tensorplane.core import kubeconfig
+from tensorplane.core import command_lines, kubeconfig
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
-from tensorplane.driver import command_lines
 from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.driver.target import Target
 from tensorplane.stack_file.nearest import did_you_mean
-
-_START = "If it is an embedded cluster, start it with: make up"
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,9 @@ class Access:
     def of(cls, stack: str, team: str | None, context: str) -> Access:
         """A stack's, or with `team` that of the current context of the user's kubeconfig."""
         if team:
+            start = f"If it is an embedded cluster, start it with: {command_lines.deploy()}"
             return cls(
-                Kube.of(None, context or None, remedy=_START), _namespace(team, context), team=team, context=context
+                Kube.of(None, context or None, remedy=start), _namespace(team, context), team=team, context=context
             )
         target = Target.of(context, stack=stack)
         settings = StackSettings(stack, target.home)

@@ -20,6 +20,19 @@ def stack_option(command: _Command) -> _Command:
     )
 
 
+def embedded_stack_option(command: _Command) -> _Command:
+    """`--stack` of a command about the embedded cluster, as the parameter `stack`: None unless it is named."""
+    text = "A stack on the embedded cluster; another is refused."
+    return click.option("--stack", help=text, shell_complete=_complete_stacks)(command)
+
+
+def context_option(command: _Command) -> _Command:
+    """`--context`, as the parameter `context`: empty unless it or TENSORPLANE_CONTEXT is given."""
+    text = "A context of your kubeconfig: use that cluster instead of the one in the stack's file."
+    given = click.option("--context", envvar="TENSORPLANE_CONTEXT", default="", metavar="CONTEXT", help=text)
+    return given(command)
+
+
 def policies_option(command: _Command) -> _Command:
     """`--policies`, as the parameter `policies`: run or skip."""
     text = "Whether the policies run. An update that skips them is recorded in the stack's history."

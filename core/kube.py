@@ -23,8 +23,6 @@ Object = dict[str, Any]
 Timeout = float | tuple[float, float]
 """Seconds in which the server must answer, or those to connect and those to answer."""
 
-START = "Start it with: make up"
-"""The remedy if the embedded cluster does not answer."""
 JSON, APPLY = "application/json", "application/apply-patch+yaml"  # JSON is YAML
 MERGE_PATCH, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 

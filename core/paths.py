@@ -21,13 +21,18 @@ PROJECT = _project()
 the checkout whose command it is; without a checkout, the working directory."""
 
 
+def is_checkout() -> bool:
+    """Whether the project is tensorplane's own repository, whose Makefile makes its environment."""
+    return PROJECT.resolve() == _CHECKOUT.resolve() and (_CHECKOUT / "Makefile").is_file()
+
+
 def cache() -> Path:
     """Folder for what can be built again: tools, image layers, downloads. Losing it only costs time."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tensorplane"
 
 
 def context_home(context: str) -> Path:
-    """Folder for Pulumi's state and settings of stacks on a cluster that `make up CONTEXT=…` names."""
+    """Folder for Pulumi's state and settings of stacks on a cluster that the caller names."""
     return state_home() / "contexts" / "".join(c if c.isalnum() or c in "-_." else "-" for c in context)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorplane.components.base import quantities, retained_data
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
-from tensorplane.driver import command_lines
-from tensorplane.driver.stack_settings import STACK
 
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 _CLAIM_TYPE = "kubernetes:core/v1:PersistentVolumeClaim"

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 
 from tensorplane import toolchain
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.core.paths import PROJECT
-from tensorplane.driver import command_lines
 from tensorplane.driver.stack_settings import call
 from tensorplane.stack_file import dumping
 

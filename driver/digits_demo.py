@@ -1,7 +1,7 @@
-"""The demonstration at the end of `make up` with the digits example: a held-out digit as the model server sees it.
+"""The demonstration at the end of `up` with the digits example: a held-out digit as the model server sees it.
 
-`make up` follows the job and the server that `find` names, lets `predict_all` send every held-out digit to the server
-once it is Ready, and prints the predictions with `show`. Other stacks have no demonstration.
+`up` follows the job and the server that `find` names, lets `predict_all` send every held-out digit to the server once
+it is Ready, and prints the predictions with `show`. Other stacks have no demonstration.
 """
 
 from __future__ import annotations

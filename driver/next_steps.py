@@ -1,12 +1,13 @@
-"""The last lines of `make up`: the stack's servers and teams, and the command with which each is used next."""
+"""The last lines of `tensorplane up`: the stack's servers and teams, and the command with which each is used next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tensorplane.core import command_lines
 from tensorplane.core.kube import Kube
-from tensorplane.driver import canaries, command_lines
+from tensorplane.driver import canaries
 from tensorplane.driver.watch import MODEL_SERVER, TRAINING_JOB
 
 _PIPELINE = "pipeline"

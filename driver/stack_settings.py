@@ -18,8 +18,6 @@ from tensorplane.core.errors import UserError
 from tensorplane.core.paths import PROJECT
 from tensorplane.stack_file import StackFile
 
-STACK = "dev"
-"""The stack of commands that name none."""
 ENVIRONMENT = (
     "environments work only with state in Pulumi Cloud, and make keeps it elsewhere; remove the key, or "
     "keep the stack there"

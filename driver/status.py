@@ -1,4 +1,4 @@
-"""`make status`: what is in a stack's cluster, and volumes without a claim."""
+"""`tensorplane status`: what is in a stack's cluster, and volumes without a claim."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import datetime
 
 from rich.console import RenderableType
 
-from tensorplane.core import terminal
+from tensorplane.core import command_lines, terminal
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
-from tensorplane.core.kube import START, Kube
-from tensorplane.driver import agent_states, claims, command_lines, status_tables
-from tensorplane.driver.stack_settings import STACK, StackSettings
+from tensorplane.core.kube import Kube
+from tensorplane.driver import agent_states, claims, status_tables
+from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.driver.target import Target
 from tensorplane.driver.update.stack import open_stack
 from tensorplane.embedded import cluster
@@ -43,7 +44,7 @@ def _skipped_policies(target: Target) -> str:
         skipped = open_stack(target).skipped_policies()
     except UserError:  # neither the tools nor the stack need to be here to look at a cluster
         return ""
-    preview = command_lines.make("preview", target.stack, target.context)
+    preview = command_lines.of_stack("preview", target.stack, target.context)
     return f"The last update skipped the policies; run them with: {preview}" if skipped else ""
 
 
@@ -51,11 +52,11 @@ def report_embedded(instance: Instance) -> RenderableType:
     """Nodes, pods, volumes, queues and URLs of the embedded cluster; one line when it is stopped."""
     if not cluster.is_running(instance):
         return _stopped(instance)
-    return report(Kube.of(instance.kubeconfig, remedy=START), embedded=True)
+    return report(Kube.of(instance.kubeconfig, remedy=command_lines.start()), embedded=True)
 
 
 def _stopped(instance: Instance) -> str:
-    return f"The embedded cluster `{instance.name}` is stopped; start it with: make up"
+    return f"The embedded cluster `{instance.name}` is stopped; start it with: {command_lines.deploy()}"
 
 
 def report(api: Kube, *, embedded: bool = False) -> RenderableType:

@@ -1,4 +1,4 @@
-"""`make status`: what is in a cluster, read through its API and shown as tables. It works on any cluster."""
+"""`tensorplane status`: what is in a cluster, read through its API and shown as tables. It works on any cluster."""
 
 from __future__ import annotations
 

@@ -7,11 +7,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
-from tensorplane.core.kube import START, Kube
+from tensorplane.core.kube import Kube
 from tensorplane.core.paths import context_home
-from tensorplane.driver import cloud_kubeconfig, command_lines
-from tensorplane.driver.stack_settings import STACK, StackSettings
+from tensorplane.driver import cloud_kubeconfig
+from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.embedded import cluster
 from tensorplane.embedded.environment import project_environment
 from tensorplane.embedded.instance import Instance
@@ -80,11 +82,11 @@ class Target:
     def check_running(self) -> None:
         """A UserError if this is the embedded cluster and it is stopped; nothing is asked of other clusters."""
         if self.embedded and not cluster.is_running(self.instance):
-            raise UserError("The embedded cluster is stopped; start it with: make up")
+            raise UserError(f"The embedded cluster is stopped; start it with: {command_lines.deploy()}")
 
     def api(self) -> Kube:
         if self.embedded:
-            return Kube.of(self.instance.kubeconfig, remedy=START)
+            return Kube.of(self.instance.kubeconfig, remedy=command_lines.start())
         if self.cloud:
             creator = StackSettings(self.stack, self.instance.stacks).of_platform.name
             access = cloud_kubeconfig.get_kubeconfig(creator, self.environment())

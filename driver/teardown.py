@@ -1,4 +1,4 @@
-"""`make down` stops the embedded cluster; `make purge` also deletes its data and the states of the stacks on it."""
+"""`down` stops the embedded cluster; `purge` also deletes its data and the states of the stacks on it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.driver.target import Target, state_files
@@ -19,10 +20,10 @@ from tensorplane.embedded.instance import Instance
 
 def down(instance: Instance, stack: str | None = None) -> None:
     """Stops the embedded cluster; data, tools and images stay. `stack`: the one that the caller named."""
-    refuse_other_clusters(stack, "make down")
+    refuse_other_clusters(stack, command_lines.goal("down"))
     running = cluster.is_running(instance)
     cluster.stop(instance)
-    print("Stopped. Data is kept; `make up` starts it again." if running else "Nothing was running.")
+    print(f"Stopped. Data is kept; `{command_lines.deploy()}` starts it again." if running else "Nothing was running.")
 
 
 _CLUSTER_TYPE = "tensorplane:index:Cluster"
@@ -44,12 +45,12 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
 
     `stack`: the one that the caller named.
     """
-    refuse_other_clusters(stack, "make purge")
+    refuse_other_clusters(stack, command_lines.goal("purge"))
     stacks = list_stacks(instance.stacks)
     print(*describe_purge(instance, stacks), sep="\n")
     if not confirmed:
         if not sys.stdin.isatty():
-            raise UserError("Nothing was deleted. Confirm with: .venv/bin/python -m tensorplane.driver purge --yes")
+            raise UserError("Nothing was deleted. Confirm with: tensorplane purge --yes")
         if input(f"Type {instance.name} to delete it: ") != instance.name:
             raise UserError("Nothing was deleted.")
     cluster.stop(instance)
@@ -86,7 +87,7 @@ def describe_purge(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]
     others = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
     claims = [claim for one in stacks for claim in one.claims]
     return [
-        f"make purge permanently deletes the embedded cluster {instance.name}:",
+        f"{command_lines.goal('purge')} permanently deletes the embedded cluster {instance.name}:",
         f"  data     {instance.home}: every object and every volume of the cluster, with its snapshots",
         f"  volumes  {', '.join(claims) or 'none that a stack declares'}",
         f"  stacks   {', '.join(sorted(names)) or 'none'}: Pulumi's state of what is on this cluster",
@@ -117,6 +118,6 @@ def refuse_other_clusters(stack: str | None, command: str) -> None:
     if not target.embedded:
         its = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
         raise UserError(
-            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {its}; to delete "
-            f"the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
+            f"{command_lines.option('stack', stack)}: `{command}` only works on the embedded cluster, and this stack "
+            f"is on {its}; to delete the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
         )

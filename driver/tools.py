@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from tensorplane import images, toolchain
-from tensorplane.core import terminal
+from tensorplane.core import paths, terminal
 from tensorplane.core.progress import Progress
 from tensorplane.core.tasks import Task, run_all
 from tensorplane.driver.target import Target
@@ -21,13 +22,10 @@ _TESTED = ("argo-workflows",)
 """Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""
 
 
-def prepare(
-    *, everything: bool = False, python: Literal["stacks", "tests"] | None = None, previewed: Target | None = None
-) -> None:
+def prepare(*, everything: bool = False, python: Literal["stacks", "tests"] | None = None) -> None:
     """Builds or finds the tools for previews; with `everything`, also those for the tests and the cluster.
 
-    With `python`, only the Python packages of the stacks or the tests. With `previewed`, also what a preview of this
-    stack checks values against where it cannot ask the stack's cloud.
+    With `python`, only the Python packages of a checkout's stacks or tests.
     """
     tests = everything or python == "tests"
     tasks = toolchain.tasks(
@@ -40,17 +38,30 @@ def prepare(
     )
     if everything:
         tasks += images.tasks(streams=True, controllers=_TESTED)
-    with Progress(terminal.console()) as progress:
-        run_all(tasks, progress)
-    if previewed and (missing := _models(previewed)):
-        with Progress(terminal.console()) as progress:
-            run_all(missing, progress)
+    _run(tasks)
     if python is None:
         make_pulumi_work_here()
 
 
+def prepare_preview(target: Target) -> None:
+    """Gets what a preview of the target's stack needs and this environment lacks; nothing, if it has all.
+
+    That is the Pulumi CLI with its hosts, and what values are checked against where the stack's cloud cannot be asked.
+    """
+    missing = toolchain.tasks(cluster=False, pulumi=True)
+    _run(missing)
+    _run(_models(target))
+    if missing or not launchers.are_installed(_programs(), pulumi=toolchain.tools().path("pulumi")):
+        make_pulumi_work_here()
+
+
+def _run(tasks: Sequence[Task]) -> None:
+    with Progress(terminal.console()) as progress:
+        run_all(tasks, progress)
+
+
 def _models(previewed: Target) -> list[Task]:
-    if not previewed.cloud:
+    if not (previewed.cloud and paths.is_checkout()):
         return []
     # The settings' packages may have been installed just now.
     importlib.invalidate_caches()
@@ -66,9 +77,14 @@ def _models(previewed: Target) -> list[Task]:
 
 def make_pulumi_work_here() -> None:
     """Prepares `. .venv/bin/activate && pulumi preview`, by the stack's file and not by this one command."""
-    venv = Path(sys.prefix)
-    cli = toolchain.tools().path("pulumi")
-    launchers.install(venv / "bin", pulumi=cli)
-    launchers.install_command(venv / "bin")
-    launchers.link_kubectl(venv / "bin", go_module.kubernetes().path("kubectl"))
-    shell.activate(venv, home=Target.of("", Instance()).home, pulumi=cli)
+    programs, cli = _programs(), toolchain.tools().path("pulumi")
+    launchers.install(programs, pulumi=cli)
+    if paths.is_checkout():
+        launchers.install_command(programs)  # elsewhere, pip has installed it
+    launchers.link_kubectl(programs, go_module.kubernetes().path("kubectl"))
+    shell.activate(Path(sys.prefix), home=Target.of("", Instance()).home, pulumi=cli)
+
+
+def _programs() -> Path:
+    """This environment's folder of programs."""
+    return Path(sys.prefix) / "bin"

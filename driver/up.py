@@ -1,4 +1,4 @@
-"""`make up`: prepares tools, images and the cluster, then takes the steps of `_steps` one after the other."""
+"""`tensorplane up`: prepares tools, images and the cluster, then takes the steps of `_steps` one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tensorplane import images, toolchain
-from tensorplane.core import terminal
+from tensorplane.core import command_lines, terminal
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
 from tensorplane.core.paths import PROJECT
@@ -24,9 +25,9 @@ from tensorplane.core.progress import Progress
 from tensorplane.core.step import Step
 from tensorplane.core.tasks import Task, run_all
 from tensorplane.core.times import elapsed
-from tensorplane.driver import claims, command_lines, digits_demo, next_steps, watch
+from tensorplane.driver import claims, digits_demo, next_steps, watch
 from tensorplane.driver.requirements import Requirements
-from tensorplane.driver.stack_settings import STACK, StackSettings
+from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.driver.target import Target
 from tensorplane.driver.update.policy_pack import Policies
 from tensorplane.driver.update.stack import Stack, open_stack
@@ -82,7 +83,7 @@ def _preparation(target: Target, requirements: Requirements) -> list[Task]:
 
 @dataclass
 class _Run:
-    """One `make up`: what the user asked for, and what its steps have found so far."""
+    """One `tensorplane up`: what the user asked for, and what its steps have found so far."""
 
     target: Target
     stack: Stack
@@ -108,7 +109,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _UpStep:
-    """One step of `make up`."""
+    """One step of `tensorplane up`."""
 
     name: str
     """Its row in the progress; a step without a name has none."""
@@ -206,7 +207,7 @@ def _print_result(run: _Run, durations: dict[str, float], began: float) -> None:
     run.console.print(_times(durations, time.monotonic() - began))
     if all(operation == "same" or not count for operation, count in run.changes.items()):
         run.show(f"No changes: the cluster matches {file}.")
-    status, preview = command_lines.make("status", name), command_lines.make("preview", name)
+    status, preview = command_lines.of_stack("status", name), command_lines.of_stack("preview", name)
     following = f"Next: {status}, or change {file} and look at {preview}."
     run.show("\n".join([*_next_steps(run.target, run.stack.settings, run.outputs), following]))
 

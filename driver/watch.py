@@ -10,13 +10,13 @@ from typing import Any
 from tensorplane.components.base import jobset_paths
 from tensorplane.components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
 from tensorplane.components.base.plural import number_of
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
 from tensorplane.core.step import Step
-from tensorplane.driver import command_lines
 from tensorplane.driver.runs import failures, log_line
 from tensorplane.driver.runs.job_set import JobSet
-from tensorplane.driver.stack_settings import STACK
 
 TRAINING_JOB, MODEL_SERVER = "trainingJob", "modelServer"
 _POLL_SECONDS = 0.5
@@ -171,7 +171,7 @@ class _Patience:
 def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
     """Waits until the JobSet completed, for as long as it runs. A UserError with the reason if it failed.
 
-    Also a UserError if no pod of it runs for long; another `make up` continues to follow it.
+    Also a UserError if no pod of it runs for long; another `tensorplane up` continues to follow it.
     """
     idle, failing = _Patience(TRAINING_SECONDS), _Patience(_PULL_SECONDS)
     while True:
@@ -188,8 +188,8 @@ def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STAC
         if idle.is_spent(all(pod["status"].get("phase") != "Running" for pod in pods)):
             raise UserError(
                 f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It keeps "
-                f"waiting in the cluster; see {command_lines.make('why', stack)} and "
-                f"{command_lines.make('status', stack)}, and run the same command to follow it again"
+                f"waiting in the cluster; see {command_lines.of_stack('why', stack)} and "
+                f"{command_lines.of_stack('status', stack)}, and run the same command to follow it again"
             )
         time.sleep(_POLL_SECONDS)
 
@@ -221,7 +221,7 @@ def _until(done: Callable[[], bool], seconds: float, state: Callable[[], str], s
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
-            raise UserError(f"{state()} (after {seconds:.0f} s). Look at: {command_lines.make('status', stack)}")
+            raise UserError(f"{state()} (after {seconds:.0f} s). Look at: {command_lines.of_stack('status', stack)}")
         time.sleep(_POLL_SECONDS)
 
 

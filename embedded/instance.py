@@ -34,7 +34,7 @@ class Instance:
 
     @property
     def home(self) -> Path:
-        """Folder for what must survive a restart: etcd, certificates, volumes. `make purge` deletes it."""
+        """Folder for what must survive a restart: etcd, certificates, volumes. `tensorplane purge` deletes it."""
         return state_home() / self.name
 
     @property

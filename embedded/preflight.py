@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.core.paths import cache
 from tensorplane.embedded.cluster.nodes import MOST_NODES, Node
@@ -25,9 +26,11 @@ LATER_MIB = 2 * 1024
 WIDE_PREFIX = 16
 """A shorter route, such as a VPN's 10.0.0.0/8, may hold the cluster's ranges: the longer prefix wins."""
 
-WAY_OUT = (
-    "Or use an existing cluster, by the name of its context in your kubeconfig, for example: make up CONTEXT=kind-dev"
-)
+
+def way_out() -> str:
+    """What a machine that cannot run it can do instead."""
+    example = command_lines.deploy(context="kind-dev")
+    return f"Or use an existing cluster, by the name of its context in your kubeconfig, for example: {example}"
 
 
 def check(instance: Instance, nodes: int = 1) -> None:
@@ -36,7 +39,7 @@ def check(instance: Instance, nodes: int = 1) -> None:
     is_built = go_module.kubernetes().is_built and go_module.containerd().is_built
     found = missing(machine, instance, LATER_MIB if is_built else FIRST_MIB, nodes)
     if found:
-        raise UserError("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), WAY_OUT)
+        raise UserError("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), way_out())
 
 
 def missing(machine: Machine, instance: Instance, disk_mib: int, nodes: int = 1) -> list[str]:
@@ -65,7 +68,7 @@ def _root(machine: Machine) -> list[str]:
     return (
         []
         if machine.is_root
-        else ["user: not root, which containers and networks require; run it as root (sudo make up)"]
+        else [f"user: not root, which containers and networks require; run it as root (sudo {command_lines.deploy()})"]
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 
+from tensorplane.core import command_lines, paths
 from tensorplane.core.errors import UserError
 from tensorplane.core.step import Step
 from tensorplane.core.tasks import Task
@@ -44,7 +45,8 @@ class Tools:
         """The program's file. A UserError if it is not installed."""
         found = pulumi.find() if program == "pulumi" else self._built(program) or self._system(program)
         if not found:
-            raise UserError(f"{program}: not installed yet; run `make {'tools' if program == 'pulumi' else 'up'}`")
+            remedy = command_lines.goal("tools" if program == "pulumi" else "up")
+            raise UserError(f"{program}: not installed yet; run `{remedy}`")
         return found
 
     @property
@@ -52,14 +54,14 @@ class Tools:
         """Folder with the charts `kueue` and `jobset`, in the versions of the programs."""
         folder = self._kubernetes.folder / "charts"
         if not folder.exists():
-            raise UserError("charts of Kueue and JobSet: not downloaded yet; run `make up`")
+            raise UserError(f"charts of Kueue and JobSet: not downloaded yet; run `{command_lines.deploy()}`")
         return folder
 
     @property
     def gpu_charts(self) -> Path:
         """Folder with the chart `nvidia-device-plugin`, for simulated nodes."""
         if charts.is_missing():
-            raise UserError("chart of NVIDIA's device plugin: not downloaded yet; run `make up`")
+            raise UserError(f"chart of NVIDIA's device plugin: not downloaded yet; run `{command_lines.deploy()}`")
         return charts.folder()
 
     @property
@@ -73,7 +75,8 @@ class Tools:
         """Folder with the CustomResourceDefinitions of snapshots, in the version of their controllers."""
         folder = go_module.csi().folder / "crds"
         if not folder.exists():
-            raise UserError("CustomResourceDefinitions of snapshots: not downloaded yet; run `make up`")
+            remedy = command_lines.deploy()
+            raise UserError(f"CustomResourceDefinitions of snapshots: not downloaded yet; run `{remedy}`")
         return folder
 
     def _built(self, program: str) -> Path | None:
@@ -117,7 +120,8 @@ def tasks(
         # Both call apt, which allows one reader of its lists at a time.
         wanted.append(Task("kafka", _get_kafka, after=("debian packages",)))
     pins = python_packages.TESTS if tests else python_packages.STACKS
-    if python_packages.is_missing(pins):
+    # Elsewhere, whoever has installed tensorplane has installed them with it.
+    if paths.is_checkout() and python_packages.is_missing(pins):
         wanted.append(Task("python packages", partial(python_packages.install, requirements=pins)))
     return wanted
 

@@ -38,15 +38,21 @@ def install(bin_dir: Path, *, pulumi: Path | None) -> list[str]:
             if pulumi_plugins.is_ours(launcher):
                 launcher.unlink()
         elif not launcher.exists() or pulumi_plugins.is_ours(launcher):
-            note = "`make up` writes it, and removes it when Pulumi's own plugin is there"
+            note = "`tensorplane up` writes it, and removes it when Pulumi's own plugin is there"
             write(launcher, module, note=note)
             placed.append(name)
     return placed
 
 
+def are_installed(bin_dir: Path, *, pulumi: Path) -> bool:
+    """Whether the CLI finds a language host for Python: Pulumi's own, or ours in `bin_dir`."""
+    official = pulumi_plugins.next_to(pulumi, _LANGUAGE) or pulumi_plugins.on_path(_LANGUAGE)
+    return bool(official) or (bin_dir / _LANGUAGE).exists()
+
+
 def install_command(bin_dir: Path) -> None:
     """Writes `tensorplane`, the command of cli/, into `bin_dir`."""
-    write(bin_dir / "tensorplane", "tensorplane.cli", note="`make up` writes it")
+    write(bin_dir / "tensorplane", "tensorplane.cli", note="`tensorplane up` writes it")
 
 
 def link_kubectl(bin_dir: Path, built: Path) -> None:

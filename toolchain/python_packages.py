@@ -13,7 +13,7 @@ from tensorplane.core.tasks import command
 from tensorplane.toolchain import pip_settings
 
 STACKS = (PROJECT / "requirements.txt",)
-"""The requirements of a stack's program."""
+"""The requirements of a stack's program, in a checkout of tensorplane."""
 WITHOUT_DEPENDENCIES = PROJECT / "tests" / "requirements-no-deps.txt"
 """Requirements that pip installs alone, because they ask for `tensorflow`, which its CPU build does not satisfy."""
 MODELS = {

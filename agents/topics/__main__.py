@@ -63,7 +63,7 @@ def _wait_until_shown(admin: AdminClient, wanted: Mapping[str, Mapping[str, Any]
     deadline = time.monotonic() + _ANSWER_SECONDS
     while outdated := _outdated(admin, wanted):
         if time.monotonic() > deadline:
-            problem = f"the broker does not show the change after {_ANSWER_SECONDS:g} s; run `make up` again"
+            problem = f"the broker does not show the change after {_ANSWER_SECONDS:g} s; deploy the stack again"
             raise TimeoutError("\n".join(f"topic {name}: {problem}" for name in outdated))
         time.sleep(_LOOK_SECONDS)
 
@@ -100,7 +100,7 @@ def _finish(futures: Mapping[Any, Any]) -> list[Any]:
         return [future.result(_ANSWER_SECONDS) for future in futures.values()]
     except TimeoutError:
         # Python's own has no message.
-        raise TimeoutError(f"broker: no answer within {_ANSWER_SECONDS:g} s; run `make up` again") from None
+        raise TimeoutError(f"broker: no answer within {_ANSWER_SECONDS:g} s; deploy the stack again") from None
 
 
 def _partitions(admin: AdminClient) -> dict[str, int]:

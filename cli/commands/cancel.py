@@ -22,8 +22,8 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Deletes the JobSet of a job that has not ended, and says what stays. A UserError if it has ended."""
     from tensorplane.cli.access import Access
     from tensorplane.cli.training_jobs import find, jobset_api
+    from tensorplane.core import command_lines
     from tensorplane.core.errors import UserError
-    from tensorplane.driver import command_lines
     from tensorplane.driver.runs.job_set import JobSet
 
     access = Access.of(stack, team, context)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tensorplane.cli import options
+from tensorplane.core import command_lines
 
 
 def kubeconfig(stack: str, context: str) -> str:
@@ -27,7 +28,8 @@ def kubeconfig(stack: str, context: str) -> str:
             f"stack {stack}: your kubeconfig has its cluster already; use: kubectl{file} --context {target.context}"
         )
     if not target.instance.kubeconfig.exists():
-        raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: make up")
+        deploy = command_lines.deploy()
+        raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: {deploy}")
     return target.instance.kubeconfig.read_text()
 
 
@@ -65,7 +67,8 @@ def of_team(stack: str, team: str, context: str) -> str:
             f" the cluster whose context has namespace {namespace}"
         )
     if not target.instance.kubeconfig.exists():
-        raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: make up")
+        deploy = command_lines.deploy()
+        raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: {deploy}")
     group = members.group(settings.namespace, team)
     keys = NodePaths(target.instance).keys
     return members_kubeconfig.noted(of_cluster.of_member(target.instance, keys, team, group, namespace).decode(), team)

@@ -1,4 +1,4 @@
-"""`tensorplane status`: what is in a stack's cluster, as `make status` shows it."""
+"""`tensorplane status`: what is in a stack's cluster, and volumes without a claim."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from tensorplane.cli import options
 
 @click.command("status")
 @options.stack_option
-def click_command(stack: str) -> None:
+@options.context_option
+def click_command(stack: str, context: str) -> None:
     """Nodes, pods, volumes, queues and URLs of a stack's cluster."""
     from tensorplane.driver import status
 
-    status.status(options.kubeconfig_context(), stack)
+    status.status(context, stack)

@@ -22,7 +22,7 @@ WITHOUT_COUNTERPART: Mapping[str, tuple[str, str]] = {
     "datumSetSpec.perWorker": ("left out: each part has a pod", _NOTHING),
     "datumSetSpec.sizeBytes": ("left out: batches are counted in files", "set split to {batch: …}"),
     "determined": ("left out", "for training jobs, use a stage with `job`"),
-    "dryRun": ("left out: it is about the command", "see changes with `make preview`"),
+    "dryRun": ("left out: it is about the command", "see changes with `tensorplane preview`"),
     "egress.URL": (
         "left out: versions stay in the dataset",
         "copy them with `tensorplane data get`, or to a bucket in a stage of your own",

@@ -9,9 +9,10 @@ from typing import Any
 from tensorplane.cli.api_values import Object
 from tensorplane.cli.training_jobs import jobset_api
 from tensorplane.components.base.labels import MANAGED_BY, NAME
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
-from tensorplane.driver import command_lines
-from tensorplane.driver.stack_settings import STACK, StackSettings, stack_names
+from tensorplane.driver.stack_settings import StackSettings, stack_names
 from tensorplane.stack_file.nearest import did_you_mean
 
 

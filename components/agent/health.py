@@ -32,7 +32,7 @@ OUTAGES: Mapping[str, str] = {
     "snapshots": "no snapshots are taken, and expired ones are not deleted",
     "steps": "stages of runs wait: no part is planned, no result kept, no version committed; parts that run go on",
     "sweep": "no trial starts, is stopped early or counts as ended; trials that run go on",
-    "topics": "new topics are not created; `make up` waits for it",
+    "topics": "new topics are not created; an update waits for it",
     "triggers": "no run starts by itself; `tensorplane runs start` does start one",
     "usage": "GPU-hours are counted once it works again, except those of jobs that are deleted before",
 }

@@ -87,7 +87,7 @@ CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"
 def with_context(tree: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, with the cluster replaced by the context in the environment, if there is one.
 
-    This is the one place that reads `TENSORPLANE_CONTEXT`, which is what `make up CONTEXT=kind-dev` sets.
+    This is the one place that reads `TENSORPLANE_CONTEXT`, which is what `tensorplane up --context kind-dev` sets.
     """
     context = os.environ.get(CONTEXT_VARIABLE)
     return {**tree, "cluster": {"kind": "existing", "context": context}} if context else dict(tree)

@@ -47,7 +47,7 @@ def cluster_provider(
         cluster_identifier=cluster,
         # Immutable ConfigMaps are named by their content; others are there to be changed in place.
         enable_config_map_mutable=True,
-        # `make up REFRESH=1` sets its variable, which the plugin reads as well. How one update writes is not state.
+        # `up --refresh` sets its variable, which the plugin reads as well. How one update writes is not state.
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["enablePatchForce"])),
     )
 

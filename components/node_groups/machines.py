@@ -7,6 +7,7 @@ from tensorplane.components.base.problems import Problem, did_you_mean
 from tensorplane.components.catalog import Accelerator, Cloud, Machine
 from tensorplane.components.node_groups.cluster_properties import ClusterProperties
 from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.core import command_lines
 
 
 def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelerator | None, list[Problem]]:
@@ -18,7 +19,8 @@ def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelera
     if gone := catalog.WITHDRAWN.get(args.accelerator.lower()):
         return None, [Problem(at, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
     near = did_you_mean(args.accelerator, catalog.ACCELERATORS)
-    return None, [Problem(at, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
+    catalog_command = command_lines.goal("catalog")
+    return None, [Problem(at, f"unknown accelerator {args.accelerator!r}{near}; {catalog_command} lists all")]
 
 
 def fitting(
@@ -84,7 +86,8 @@ def _unusable(
     found = catalog.machine(cloud, name)
     if found is None:
         near = did_you_mean(name, catalog.machine_names(cloud))
-        return Problem(at, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
+        catalog_command = command_lines.goal("catalog", command_lines.option("cloud", cloud))
+        return Problem(at, f"unknown machine {name!r} on {cloud}{near}; {catalog_command} lists all")
     per_node = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
     if per_node != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
         has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"

@@ -1,4 +1,4 @@
-"""Losses of data that a change acknowledges by name; without it, previews and `make up` refuse them."""
+"""Losses of data that a change acknowledges by name; without it, previews and `tensorplane up` refuse them."""
 
 from collections.abc import Iterator, Mapping
 

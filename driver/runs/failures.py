@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from tensorplane.core import command_lines
+
 Object = dict[str, Any]
 
 EXIT_SAVED = 75
@@ -120,7 +122,7 @@ def unscheduled(message: str) -> str:
     if not found:
         return message
     if found[2] == "not found":
-        return f"claim {found[1]} does not exist; deploy again with pulumi up --refresh or make up"
+        return f"claim {found[1]} does not exist; deploy again with pulumi up --refresh or {command_lines.deploy()}"
     return f"claim {found[1]} is being deleted, but pods still mount it; stop these pods, then deploy again"
 
 

@@ -1,4 +1,4 @@
-"""Which process updates a stack: Pulumi's locks in a local state folder, and our own, which one `make up` holds."""
+"""Which process updates a stack: Pulumi's locks in a local state folder, and our own, which one `up` holds."""
 
 from __future__ import annotations
 

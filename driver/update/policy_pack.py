@@ -31,7 +31,7 @@ class Policies(StrEnum):
 
     RUN = "run"
     SKIP = "skip"
-    """The stack's history records it, and `make status` says so until they run on an update."""
+    """The stack's history records it, and `tensorplane status` says so until they run on an update."""
 
 
 def arguments(stack: str, folder: Path = PACK) -> list[str]:

@@ -1,4 +1,4 @@
-"""Runs Pulumi for `make up`: settings that leave the checkout clean, `pulumi up` with progress, its outputs."""
+"""Runs Pulumi for `tensorplane up`: settings that leave the checkout clean, `pulumi up` with progress, its outputs."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 
 
@@ -13,7 +14,8 @@ def run(*argv: str, stdin: str | None = None) -> str:
         done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise UserError(
-            f"{argv[0]}: not found on this machine; install it (the first check of `make up` names its package)"
+            f"{argv[0]}: not found on this machine; install it (the first check of `{command_lines.deploy()}` names "
+            "its package)"
         ) from None
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]

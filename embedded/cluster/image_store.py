@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tensorplane import images, toolchain
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.core.step import Step
 from tensorplane.core.tasks import command
@@ -81,7 +82,7 @@ class ImageStore:
 def _built(archives: Mapping[str, Path], name: str) -> Path:
     archive = archives.get(name)
     if archive is None or not is_used(archive):
-        raise UserError(f"image {name}: not built yet; run `make up`")
+        raise UserError(f"image {name}: not built yet; run `{command_lines.deploy()}`")
     return archive
 
 
@@ -137,7 +138,7 @@ def load_archive(instance: Instance, archive: Path, names: Sequence[str], step: 
 
 def _stores(instance: Instance) -> list[ImageStore]:
     if processes.find(instance) is None:
-        raise UserError(f"cluster {instance.name}: stopped; start it with `make up`")
+        raise UserError(f"cluster {instance.name}: stopped; start it with `{command_lines.deploy()}`")
     found = ((paths, processes.find_node(paths.node)) for paths in of_nodes(instance))
     # A node that is down gets its images at the next start.
     return [ImageStore(paths, alive) for paths, alive in found if alive]

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.embedded.cluster.host import run
 from tensorplane.embedded.cluster.node_paths import CNI_NOTES
@@ -130,6 +131,6 @@ def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]],
                 problems.setdefault(
                     (str(network), route["dev"]),
                     f"{network}: the embedded cluster requires this range, but {target} on {route['dev']} uses it; "
-                    f"take {route['dev']} down, or use another cluster with make up CONTEXT=…",
+                    f"take {route['dev']} down, or use another cluster with {command_lines.deploy(context='…')}",
                 )
     return list(problems.values())

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tensorplane.core import command_lines
 from tensorplane.core.errors import ApiError, UserError
 from tensorplane.core.gvk import GVK
 from tensorplane.core.kube_objects import Objects
@@ -104,5 +105,6 @@ class Wait:
             time.sleep(0.1)
 
     def _half_way(self) -> str:
+        again = command_lines.deploy()
         name, log = self._paths.instance.name, self._paths.logs / "supervisord.log"
-        return f"cluster {name}: its supervisor ended while the cluster started (log: {log}); run `make up` again"
+        return f"cluster {name}: its supervisor ended while the cluster started (log: {log}); run `{again}` again"

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tensorplane import toolchain
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
 from tensorplane.core.kube_objects import Objects
@@ -100,7 +101,7 @@ def _refuse_other_home(paths: NodePaths, alive: Alive) -> None:
     if home and home != str(paths.instance.home):
         raise UserError(
             f"cluster {paths.instance.name}: already running with its data in {home}, not in {paths.instance.home}; "
-            "stop it with `make down`, or set the same XDG_STATE_HOME"
+            f"stop it with `{command_lines.goal('down')}`, or set the same XDG_STATE_HOME"
         )
 
 

@@ -17,12 +17,11 @@ _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?{re.escape(_END)}\n", re.DOTALL)
 
 
 def activate(venv: Path, *, home: Path, pulumi: Path) -> None:
-    """Adds the variables of `home` to VENV/bin/activate, and `pulumi` to its folder. Idempotent."""
+    """Adds the variables of `home` to VENV/bin/activate, if it has one, and `pulumi` to its folder. Idempotent."""
     script = venv / "bin" / "activate"
-    before = script.read_text()
-    block = _block(pulumi_environment(home, given={}))
-    after = _BLOCK.sub("", before).rstrip("\n") + "\n\n" + block
-    whole_file.write(script, after)
+    if script.exists():  # a Python outside of an environment has none
+        block = _block(pulumi_environment(home, given={}))
+        whole_file.write(script, _BLOCK.sub("", script.read_text()).rstrip("\n") + "\n\n" + block)
     _link(venv / "bin" / "pulumi", pulumi)
 
 

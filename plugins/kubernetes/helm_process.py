@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.stack_file import dumping
 
@@ -133,7 +134,7 @@ def program() -> str:
         return str(toolchain.tools().path("helm"))
     found = shutil.which("helm")
     if found is None:
-        raise UserError("helm: not found; run `make up` to build it, or install helm 3 on PATH")
+        raise UserError(f"helm: not found; run `{command_lines.deploy()}` to build it, or install helm 3 on PATH")
     return found
 
 

@@ -31,7 +31,7 @@ def _known(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
         if budget["used"] is None:
             problem = f"it is unknown what team {team} has used of its {budget['gpuHours']:,.12g} GPU-hours"
             yield Finding(
-                problem, "run `make preview` where the cluster answers, or set TENSORPLANE_USAGE (docs/cost.md)"
+                problem, "run `tensorplane preview` where the cluster answers, or set TENSORPLANE_USAGE (docs/cost.md)"
             )
 
 

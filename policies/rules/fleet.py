@@ -91,7 +91,7 @@ def _is_rented(group: Group, view: View) -> bool:
 
 def _remedy(group: Group, view: View) -> str:
     if not group.is_of_cloud:
-        return "choose a machine and a region of the catalog (`make catalog`)"
+        return "choose a machine and a region of the catalog (`tensorplane catalog`)"
     stated = ", ".join(f'"{each}": …' for each in group.machines)
     return f'state what one machine costs in {view.config}, as "machines": {{{stated}}} next to maxHourlyUsd'
 

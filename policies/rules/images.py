@@ -83,7 +83,7 @@ POLICIES = [
         remedy="Add the digest: NAME@sha256:….",
         severity=Severity.MEDIUM,
         tags=["images", "supply-chain"],
-        # By default those that tensorplane itself runs, and those of `make up`'s own registry.
+        # By default those that tensorplane itself runs, and those of the embedded cluster's own registry.
         config={"tagsOf": strings("docker.io/library/python", "docker.io/tensorflow/*", "tensorplane.local/*")},
         level=Level.ADVISORY,
     ),

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from stack_view.rule import Config, Finding, Rule, Severity
 from stack_view.view import Resource, View
 
-_REMEDY = "run `make preview STACK={stack}`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1, as `. .venv/bin/activate` does"
+_REMEDY = (
+    "run `tensorplane preview --stack {stack}`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1, as `. .venv/bin/activate` does"
+)
 
 
 def _shown(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
@@ -25,7 +27,7 @@ POLICIES = [
         _shown,
         name="resources-shown",
         description="The preview shows the properties of every resource. Otherwise, no other rule judges the stack.",
-        remedy="Preview with PULUMI_LEGACY_PROVIDER_PREVIEW=1, as `make preview` does.",
+        remedy="Preview with PULUMI_LEGACY_PROVIDER_PREVIEW=1, as `tensorplane preview` does.",
         severity=Severity.CRITICAL,
         tags=["previews"],
         needs_view=False,

@@ -86,7 +86,7 @@ def test_the_pages_have_commands() -> None:
         (".venv/bin/tensorplane tiers --stack", "requires an argument"),
         ("python -m embeded up", "no module embeded"),
         ("python -m embedded.nothing", "no module embedded.nothing"),
-        ("python -m tensorplane.driver purge --quietly", "no flag --quietly"),
+        ("tensorplane purge --quietly", "No such option '--quietly'"),
         ("kubectl fetch pods", "no verb fetch"),
         ("kubectl -n a get podz", "no kind podz"),
         ("kubectl get pods --loud", "no flag --loud of get"),

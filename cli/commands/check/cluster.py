@@ -7,9 +7,9 @@ from functools import partial
 
 from tensorplane.cli.commands.check import controllers, guarantees, guard, node_sizes, platform, volumes
 from tensorplane.components.base.problems import Note
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
-from tensorplane.driver import command_lines
 from tensorplane.driver.target import Target
 from tensorplane.stack import ResolvedStack
 

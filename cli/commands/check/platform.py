@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tensorplane.components import versions
 from tensorplane.components.base import jobset_paths
 from tensorplane.components.base.problems import Problem
+from tensorplane.core import command_lines
 from tensorplane.core.kube import Kube
-from tensorplane.driver import command_lines
 from tensorplane.stack import ResolvedStack
 from tensorplane.workloads.family import WorkloadArgs
 from tensorplane.workloads.training_job.workload import TrainingJobArgs

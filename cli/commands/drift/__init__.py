@@ -15,7 +15,7 @@ from tensorplane.cli import options
     "--report", type=Path, default="drift.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
 )
 def click_command(stack: str, report: Path) -> int:
-    """What somebody changed or deleted outside of Pulumi, and `make up REFRESH=1` would repair.
+    """What somebody changed or deleted outside of Pulumi, and `tensorplane up --refresh` would repair.
 
     The exit code is 0 without drift, 3 with drift, and 1 if it cannot be determined.
     """

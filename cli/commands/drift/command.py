@@ -12,8 +12,8 @@ from rich.console import Console
 from tensorplane.cli.commands.preview import engine, events, property_path
 from tensorplane.cli.output import markdown as md
 from tensorplane.components.base.plural import number_of
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver import command_lines
 from tensorplane.driver.update.engine_events import Event
 
 DRIFTED = 3
@@ -68,11 +68,11 @@ def _used(streamed: list[events.Event]) -> set[str]:
 
 
 def _up(stack: str) -> str:
-    return command_lines.make("up", stack)
+    return command_lines.of_stack("up", stack)
 
 
 def _preview(stack: str) -> str:
-    return command_lines.make("preview", stack)
+    return command_lines.of_stack("preview", stack)
 
 
 _READ, _PLANNED = "resOutputsEvent", "resourcePreEvent"

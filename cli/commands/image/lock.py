@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorplane.core import terminal
+from tensorplane.core import command_lines, terminal
 from tensorplane.core.paths import PROJECT
 from tensorplane.core.progress import Progress
 from tensorplane.core.step import Step
@@ -21,7 +21,7 @@ def run(*, upgrade: bool) -> None:
     package_lock.write(PROJECT, lock)
     for request, lines in lock.locked_sets.items():
         print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in every TensorFlow image already'}")
-    print(f"{package_lock.FILE}: {len(lock.locked_sets)} sets. Check it in, then deploy with: make up")
+    print(f"{package_lock.FILE}: {len(lock.locked_sets)} sets. Check it in, then deploy with: {command_lines.deploy()}")
 
 
 def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock:

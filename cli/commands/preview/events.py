@@ -166,5 +166,5 @@ def _short(token: str) -> str:
 def _lines(text: str) -> list[str]:
     lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
     if crash_reports.TRACEBACK in text:
-        lines = crash_reports.fold_traceback(lines, crash_reports.save("make preview", text))
+        lines = crash_reports.fold_traceback(lines, crash_reports.save("tensorplane preview", text))
     return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

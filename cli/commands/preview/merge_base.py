@@ -57,5 +57,5 @@ def _git(project: Path, *arguments: str) -> bytes:
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().splitlines() or ["it says nothing"]
         remedy = "give a revision that this clone has, such as origin/main; fetch it with its history first"
-        raise UserError(f"BASE: git {' '.join(arguments)} failed: {reason[-1]}; {remedy}")
+        raise UserError(f"merge base: git {' '.join(arguments)} failed: {reason[-1]}; {remedy}")
     return done.stdout

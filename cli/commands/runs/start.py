@@ -14,8 +14,8 @@ from tensorplane.cli.pipelines import pods
 from tensorplane.cli.pipelines import workflow as workflows
 from tensorplane.cli.pipelines.workflow import ENDS, state_of
 from tensorplane.components.base.labels import NAME
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver import command_lines
 from tensorplane.stack import ResolvedStack
 from tensorplane.stack_file.nearest import did_you_mean
 from tensorplane.workloads.pipeline import run as pipeline_run

@@ -43,7 +43,7 @@ def run(options: SubmitOptions, console: Console) -> None:
 
 
 def _provide_image(access: Access, image: str) -> None:
-    """Loads the controller's image into the embedded cluster; for teams, `make up` has done that."""
+    """Loads the controller's image into the embedded cluster; for teams, `tensorplane up` has done that."""
     if not access.team and (target := Target.of(access.context, stack=access.stack)).embedded:
         sweep_image.provide(target.instance, image)
 

@@ -16,8 +16,8 @@ from tensorplane.cli.access import Access
 from tensorplane.cli.api_values import Object
 from tensorplane.cli.training_jobs import reader_pod
 from tensorplane.components.base.labels import COMPONENT, DOMAIN, NAME
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver import command_lines
 from tensorplane.driver.runs.job_set import JobSet
 from tensorplane.workloads.tensorboard import manifest as tensorboard_manifest
 

@@ -13,15 +13,15 @@ from tensorplane.cli import stack_config
 from tensorplane.cli.commands.tiers import rows, tables
 from tensorplane.components.base import outputs
 from tensorplane.components.queues import manifest as queue_manifest
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver import command_lines
 from tensorplane.stack import ResolvedStack
 
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:
     """Prints the tiers of a Pulumi.<stack>.yaml. A UserError with a line for each problem in it."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
-        shown = command_lines.make("preview", file.stem.removeprefix("Pulumi."))
+        shown = command_lines.of_stack("preview", file.stem.removeprefix("Pulumi."))
         raise UserError(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")
     queues = registered(stack_config.load(file))
     if not queues and not as_json:

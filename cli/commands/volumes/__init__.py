@@ -56,7 +56,7 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
 def _mount(name: str, path: str, stack: str, read_only: bool, account: str) -> None:
     """Mount a volume of the embedded cluster on this machine, at the folder PATH.
 
-    `umount PATH` ends it, and so does `make down`.
+    `umount PATH` ends it, and so does `tensorplane down`.
     """
     from tensorplane.cli.commands.volumes import mount
 

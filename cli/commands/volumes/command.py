@@ -10,8 +10,9 @@ from rich.console import Console
 
 from tensorplane.cli.commands.volumes import leftovers, rows, tables
 from tensorplane.cli.commands.volumes import objects as volume_objects
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver import claims, command_lines
+from tensorplane.driver import claims
 from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.driver.target import Target
 from tensorplane.stack_file import dumping

@@ -12,9 +12,9 @@ from tensorplane.agents.snapshots.manifest import PART_OF_LABELS, REASON_LABEL, 
 from tensorplane.cli.api_values import Object, moment
 from tensorplane.cli.commands.volumes.objects import VolumeObjects
 from tensorplane.components.base.quantities import size_bytes
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
-from tensorplane.driver import command_lines
-from tensorplane.driver.stack_settings import STACK
 from tensorplane.embedded.cluster import csi
 from tensorplane.embedded.csi.contract import DRIVER
 

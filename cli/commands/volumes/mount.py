@@ -10,6 +10,7 @@ from tensorplane.cli import stack_config, temporary_pod
 from tensorplane.cli.access import Access
 from tensorplane.cli.api_values import Object
 from tensorplane.cli.commands.cp import volume_pod
+from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
 from tensorplane.driver.target import Target
@@ -79,5 +80,5 @@ def _id(api: Kube, namespace: str, claim: str) -> str:
     name = ((found or {}).get("spec") or {}).get("volumeName")
     volume: Object | None = api.get(f"/api/v1/persistentvolumes/{name}") if name else None
     if volume is None:
-        raise UserError(f"{claim}: the cluster has no such volume yet; deploy the stack with: make up")
+        raise UserError(f"{claim}: the cluster has no such volume yet; deploy the stack with: {command_lines.deploy()}")
     return str(volume["spec"]["csi"]["volumeHandle"])

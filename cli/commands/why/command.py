@@ -19,9 +19,9 @@ from tensorplane.cli.kueue import objects as queue_objects
 from tensorplane.cli.kueue import quota_tree, workloads
 from tensorplane.cli.output.tables import table
 from tensorplane.cli.training_jobs.find import get_job_set
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 from tensorplane.core.kube import Kube
-from tensorplane.driver import command_lines
-from tensorplane.driver.stack_settings import STACK
 
 
 def run(access: Access, job: str, console: Console, *, as_json: bool) -> None:

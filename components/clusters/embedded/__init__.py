@@ -1,4 +1,4 @@
-"""The embedded cluster, which `make up` starts on this machine. Both share its files in one folder."""
+"""The embedded cluster, which `tensorplane up` starts on this machine. Both share its files in one folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def home() -> Path:
 
 
 class Embedded(ClusterArgs):
-    """A real Kubernetes cluster on this machine, started by `make up`."""
+    """A real Kubernetes cluster on this machine, started by `tensorplane up`."""
 
     kind: Literal["embedded"] = "embedded"
     untried: ClassVar[str] = ""

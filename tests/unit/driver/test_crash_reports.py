@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from tensorplane.cli import __main__ as tensorplane
 from tensorplane.cli import registry
 from tensorplane.cli.commands.preview import events
 from tensorplane.core.paths import PROJECT, cache
-from tensorplane.driver import __main__ as driver
 from tensorplane.driver import crash_reports
 
 
@@ -91,28 +89,16 @@ def test_a_command_that_cannot_be_imported_or_listed(
     _is_told(capsys.readouterr().err, "tensorplane", logs / "fault-tensorplane.log")
 
 
-def _goals() -> list[str]:
-    (commands,) = (each for each in driver._parser()._actions if isinstance(each, argparse._SubParsersAction))
-    return list(commands.choices)
-
-
-@pytest.mark.parametrize("goal", _goals())
-def test_every_goal_of_make_that_the_driver_runs(
-    goal: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "work"),
+    [("up", "up.up"), ("down", "teardown.down"), ("purge", "teardown.purge"), ("tools", "tools.prepare")],
+)
+def test_a_command_that_hears_ctrl_c_by_itself_is_told_once(
+    name: str, work: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = getattr(driver, {"down": "teardown", "purge": "teardown"}.get(goal, goal))
-    monkeypatch.setattr(module, {"tools": "prepare"}.get(goal, goal), _fails)
-    monkeypatch.setattr(sys, "argv", ["driver", goal])
-    assert driver.main() == 1
-    _is_told(capsys.readouterr().err, f"make {goal}", logs / f"fault-make-{goal}.log")
-
-
-def test_tensorplane_up_is_told_once(
-    logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("tensorplane.driver.up.up", _fails)
-    assert tensorplane.main(["up"]) == 1
-    _is_told(capsys.readouterr().err, "tensorplane up", logs / "fault-tensorplane-up.log")
+    monkeypatch.setattr(f"tensorplane.driver.{work}", _fails)
+    assert tensorplane.main([name]) == 1
+    _is_told(capsys.readouterr().err, f"tensorplane {name}", logs / f"fault-tensorplane-{name}.log")
 
 
 def test_a_thread_is_told_like_the_command() -> None:
@@ -172,7 +158,7 @@ def test_the_traceback_of_a_stacks_program_is_one_line_in_its_place(heading: lis
 def test_a_preview_names_the_log_of_a_program_that_crashed(logs: Path) -> None:
     event = {"diagnosticEvent": {"severity": "error", "urn": "", "message": _CHAIN}}
     (fault,) = events.report("dev", [event], failed=True, stand_ins={}).errors
-    log = logs / "fault-make-preview.log"
+    log = logs / "fault-tensorplane-preview.log"
     said = "the stack's program was stopped by an unforeseen ValidationError: 2 errors"
     assert fault == f"{said}; report it with its log, {log}"
     assert _CHAIN.strip() in log.read_text()

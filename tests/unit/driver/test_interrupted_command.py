@@ -15,9 +15,10 @@ from tests.support.waiting import eventually
 _STUCK = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
-from tensorplane.driver import __main__ as commands
+from tensorplane.cli import __main__ as commands
 from tensorplane.core.progress import Progress
 from tensorplane.core.tasks import Task, run_all
+from tensorplane.driver import teardown
 
 def waits(step):
     # As the cluster's start does: a pool, whose thread waits for something.
@@ -25,7 +26,7 @@ def waits(step):
         pool.submit(time.sleep, 100000)
         print("stuck", flush=True)
 
-def in_a_task(args):
+def in_a_task(*_):
     with Progress() as progress:
         run_all([Task("stuck", waits)], progress)
 
@@ -34,15 +35,14 @@ class Lossy:
         print("stuck", flush=True)
         time.sleep(5)
 
-def in_a_finalizer(args):
+def in_a_finalizer(*_):
     # Python drops an exception that is raised in a finalizer.
     Lossy()
     Lossy()
     time.sleep(100000)
 
-commands._run = {command}
-sys.argv = ["driver", "down"]
-sys.exit(commands.main())
+teardown.down = {command}
+sys.exit(commands.main(["down"]))
 """
 
 

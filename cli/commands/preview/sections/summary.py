@@ -14,6 +14,7 @@ from tensorplane.cli.commands.preview.sections import policies
 from tensorplane.cli.output.escaping import line
 from tensorplane.cli.output.texts import bold, first_names
 from tensorplane.components.base.plural import plural
+from tensorplane.core import command_lines
 
 _MAX_NAMES = 3
 """Resources that the sentence names of each operation, instead of counting them by kind."""
@@ -89,8 +90,8 @@ def _why_stopped(report: Report) -> str:
         loses_data = any(risk.stops_update and risk.loses_data for risk in report.risks)
         why = "it would lose data" if loses_data else "a volume cannot shrink"
         return (
-            f"**This update is refused: {why}.** This check fails, and `make up` stops in its own preview,"
-            f" before its first change. Everything stays as it is, the data too.{policy}"
+            f"**This update is refused: {why}.** This check fails, and `{command_lines.deploy()}` stops in its own"
+            f" preview, before its first change. Everything stays as it is, the data too.{policy}"
         )
     if report.touches_protected:
         engine = "Pulumi refuses it too, and deletes nothing as long as something of it is protected. The data stays."

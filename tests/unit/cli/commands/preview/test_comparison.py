@@ -184,6 +184,6 @@ def test_the_merge_base_is_a_copy_that_goes_and_the_checkout_stays(repository: P
 
 
 def test_a_revision_that_this_clone_does_not_have_is_one_line(repository: Path) -> None:
-    says = r"^BASE: git merge-base HEAD nowhere failed: .*; give a revision that this clone has"
+    says = r"^merge base: git merge-base HEAD nowhere failed: .*; give a revision that this clone has"
     with pytest.raises(UserError, match=says), merge_base.check_out("nowhere", repository):
         pass

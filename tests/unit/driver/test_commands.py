@@ -10,22 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from tensorplane.cli.__main__ import main
 from tensorplane.core.paths import PROJECT
-from tensorplane.driver import __main__ as commands
 
 
 def test_a_wrong_instance_is_one_line() -> None:
     environment = os.environ | {"TENSORPLANE_INSTANCE": "prod"}
-    argv = [sys.executable, "-m", "tensorplane.driver", "status"]
+    argv = [sys.executable, "-m", "tensorplane.cli", "status"]
     done = subprocess.run(argv, cwd=PROJECT, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     names = "dev, test, bench, e2e, test-2, e2e-2, test-3, e2e-3, test-4, e2e-4, test-5, e2e-5, test-6, e2e-6"
     assert done.stderr == f"TENSORPLANE_INSTANCE: unknown instance 'prod'; choose one of {names}\n"
-
-
-def _ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["driver", *words])
-    return commands.main()
 
 
 @pytest.mark.parametrize(
@@ -38,22 +33,22 @@ def _ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 def test_a_file_that_cannot_be_written_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: OSError, said: str
 ) -> None:
-    def fails(args: object) -> None:
+    def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(commands, "_run", fails)
-    assert _ended(monkeypatch, "down") == 1
+    monkeypatch.setattr("tensorplane.driver.teardown.down", fails)
+    assert main(["down"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
 
 
 @pytest.mark.parametrize("goal", ["down", "purge"])
 def test_the_embedded_cluster_is_not_stopped_for_a_stack_that_is_elsewhere(
-    goal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    goal: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = subprocess.run(["make", "-n", goal, "STACK=prod"], cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert f"-m tensorplane.driver {goal} --stack prod" in made.stdout
-    assert _ended(monkeypatch, goal, "--stack", "prod") == 1
+    assert f"-m tensorplane.cli {goal} --stack prod" in made.stdout
+    assert main([goal, "--stack", "prod"]) == 1
     assert capsys.readouterr() == (
         "",
         f"STACK=prod: `make {goal}` only works on the embedded cluster, and this stack is on a cluster of kind eks; to "
@@ -62,10 +57,8 @@ def test_the_embedded_cluster_is_not_stopped_for_a_stack_that_is_elsewhere(
 
 
 @pytest.mark.parametrize("goal", ["up", "status", "down", "purge"])
-def test_a_stack_without_a_file_is_one_line(
-    goal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _ended(monkeypatch, goal, "--stack", "nothing") == 1
+def test_a_stack_without_a_file_is_one_line(goal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([goal, "--stack", "nothing"]) == 1
     out, error = capsys.readouterr()
     assert out == ""
     assert error.startswith("stack nothing: Pulumi.nothing.yaml does not exist; choose one of ")
