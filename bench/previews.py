@@ -20,6 +20,7 @@ from tensorplane.cli.commands.preview.engine import Preview
 from tensorplane.core.errors import UserError
 from tensorplane.core.paths import PROJECT
 from tensorplane.driver.stack_settings import call
+from tensorplane.driver.update.policy_pack import Policies
 from tensorplane.driver.update.stack import Stack
 
 _STACK = "prod"
@@ -62,7 +63,7 @@ def _policies() -> Measured:
         stack = Stack(preview.settings, preview.pulumi, dict(preview.environment))
         linked = stack.with_settings(Path(folder), json.dumps({"config": config}))
         checked = replace(preview, settings=linked.settings)
-        plain = replace(checked, pack=None)
+        plain = replace(checked, policies=Policies.SKIP)
         resources = _accepted(plain)
         pairs = _pairs(lambda: _accepted(checked), lambda: _accepted(plain))
         return _compared(pairs, f"{resources} resources with policies", "without")

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
 
+from tensorplane.core import extras
 from tensorplane.core.causes import cause
 from tensorplane.core.errors import UserError
 from tensorplane.driver import crash_reports
@@ -38,6 +39,8 @@ def error_lines(command: str, error: Exception) -> Sequence[str]:
     """What is said of an error: its lines, or one line with the path of the log."""
     if isinstance(error, UserError):
         return [*map(_legible, error.lines)]
+    if isinstance(error, ModuleNotFoundError) and (line := extras.explain(error)):
+        return [line]
     if isinstance(error, OSError):
         # An error of our own file access: errors of the programs that we start arrive as a UserError.
         if known := cause([str(error)]):

@@ -40,7 +40,7 @@ class StackSettings:
 
     @property
     def folder(self) -> Path:
-        return self.home / "settings"
+        return settings_folder(self.home, stack_file.project_name(self.project))
 
     @property
     def file(self) -> Path:
@@ -125,6 +125,12 @@ class StackSettings:
                     raise
         if select and not any(stack["current"] for stack in stacks):
             call([pulumi, "stack", "select", self.name], self.project, environment)
+
+
+def settings_folder(home: Path, project: str) -> Path:
+    """Where a home has the copies of one project's settings: stacks of several projects may have the same name."""
+    folder = home / "settings"
+    return folder if project == stack_file.PROJECT else folder / project
 
 
 def _is_cloud(environment: Mapping[str, str]) -> bool:

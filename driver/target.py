@@ -7,11 +7,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tensorplane import stack_file
 from tensorplane.core import command_lines
 from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
-from tensorplane.core.paths import context_home
+from tensorplane.core.paths import PROJECT, context_home
 from tensorplane.driver import cloud_kubeconfig
 from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.embedded import cluster
@@ -67,7 +68,7 @@ class Target:
         """
         if self.context:
             own = context_home(self.context)
-            if self.override or has_state(own, self.stack):
+            if self.override or has_state(own, stack_file.project_name(PROJECT), self.stack):
                 return own
         return self.instance.stacks
 
@@ -112,6 +113,6 @@ def state_files(home: Path) -> list[Path]:
     return sorted((home / "pulumi" / ".pulumi" / "stacks").glob("*/*.json"))
 
 
-def has_state(home: Path, stack: str) -> bool:
-    """Whether a home has the state of a stack."""
-    return any(path.stem == stack for path in state_files(home))
+def has_state(home: Path, project: str, stack: str) -> bool:
+    """Whether a home has the state of a project's stack."""
+    return any((path.parent.name, path.stem) == (project, stack) for path in state_files(home))

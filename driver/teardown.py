@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver.stack_settings import StackSettings
+from tensorplane.driver.stack_settings import StackSettings, settings_folder
 from tensorplane.driver.target import Target, state_files
 from tensorplane.embedded import cluster
 from tensorplane.embedded.instance import Instance
@@ -103,7 +103,7 @@ def delete_states(home: Path, stacks: Sequence[OnCluster]) -> None:
         for folder in ("history", "backups", "locks", "locks/organization"):
             shutil.rmtree(backend / folder / one.project / one.name, ignore_errors=True)
         shutil.rmtree(home / "logs" / one.name, ignore_errors=True)
-        (home / "settings" / f"Pulumi.{one.name}.yaml").unlink(missing_ok=True)
+        (settings_folder(home, one.project) / f"Pulumi.{one.name}.yaml").unlink(missing_ok=True)
         # The state itself last: after a kill, it shows that the stack is on this cluster.
         for file in sorted((backend / "stacks" / one.project).glob(f"{one.name}.json*"), reverse=True):
             file.unlink()

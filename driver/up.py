@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tensorplane import images, toolchain
-from tensorplane.core import command_lines, terminal
+from tensorplane.core import command_lines, extras, terminal
 from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
@@ -46,6 +46,7 @@ def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, re
     settings = StackSettings(name, target.home)
     settings.source()
     requirements = Requirements(settings, target.instance)
+    extras.require(*(["dev"] if target.embedded else ["platform", *filter(None, [target.cloud])]))
     if target.embedded:
         preflight.check(target.instance, nodes=requirements.nodes or 1)
     with Progress(console) as progress:

@@ -20,7 +20,7 @@ from tensorplane.stack_file import yaml_errors
 from tensorplane.stack_file.file_problems import FileProblem, Key, some
 
 PROJECT = "tensorplane"
-"""The project's name: Pulumi takes a key without a prefix as the project's own."""
+"""The prefix of all settings, whatever the project's name is."""
 
 _DEEPEST = 100
 _MOST_CHARACTERS = 60
@@ -65,7 +65,7 @@ class StackFile:
 
 def read(file: Path) -> StackFile:
     """The file's content. Raises Unreadable with one line if it cannot be parsed."""
-    return _parsed(file, _read)
+    return _parsed(file, lambda text: _read(text, project_name(file.parent)))
 
 
 def read_sections(file: Path) -> StackFile:
@@ -94,6 +94,16 @@ def _parsed(file: Path, read: Callable[[str], StackFile]) -> StackFile:
         raise Unreadable(f"{file.name}: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise Unreadable(f"{file.name}: its values are nested too deeply; remove levels") from None
+
+
+def project_name(folder: Path) -> str:
+    """The name in a folder's Pulumi.yaml, by which Pulumi names states and takes keys without a prefix."""
+    try:
+        content = yaml.safe_load((folder / "Pulumi.yaml").read_bytes())
+    except (OSError, yaml.YAMLError):
+        return PROJECT
+    name = content.get("name") if isinstance(content, dict) else None
+    return name if isinstance(name, str) else PROJECT
 
 
 def full_key(written: str) -> str:
@@ -176,7 +186,7 @@ def _read_sections(text: str) -> StackFile:
     return StackFile("", _config(content, reading.problems), (), tuple(reading.problems), reading.rewritten)
 
 
-def _read(text: str) -> StackFile:
+def _read(text: str, project: str) -> StackFile:
     content, reading = _content(text)
     if not isinstance(content, dict):
         return StackFile(
@@ -197,6 +207,7 @@ def _read(text: str) -> StackFile:
         others = tuple(key for key in content if key not in beside)
         return StackFile(others=others, problems=(*reading.problems, FileProblem(f"{problem}; put {inside} below it")))
     made = _config(config, reading.problems)
+    reading.problems += _without_prefix(config, project)
     return StackFile("", made, tuple(content), tuple(reading.problems), reading.rewritten)
 
 
@@ -210,6 +221,13 @@ def _config(written: Mapping[str, Any], problems: list[FileProblem]) -> dict[str
             )
         config[full_key(key)] = value if isinstance(value, dict | list | str | Encrypted) else _text(value)
     return config
+
+
+def _without_prefix(written: Mapping[str, Any], project: str) -> Iterator[FileProblem]:
+    """Keys that Pulumi takes as those of a project with another name, where nothing reads them."""
+    for key in written if project != PROJECT else ():
+        if ":" not in key:
+            yield FileProblem(f"{_shown(key)} has no prefix, so Pulumi reads {project}:{key}; write {PROJECT}:{key}")
 
 
 def _text(scalar: Any) -> str:

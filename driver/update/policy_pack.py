@@ -14,10 +14,13 @@ from typing import Any
 from tensorplane.components.base import names
 from tensorplane.components.base.recorded_usage import VARIABLE
 from tensorplane.core import whole_file
-from tensorplane.core.paths import PROJECT
+from tensorplane.core.paths import PACKAGE, PROJECT
 from tensorplane.driver.stack_settings import StackSettings
 
-PACK = PROJECT / "policies"
+PACK = (PACKAGE / "policies").resolve()
+"""The folder of the pack, for `pulumi --policy-pack`."""
+CONFIGURATIONS = PROJECT / "policies"
+"""The project's folder with `config.STACK.json`, what a stack sets of the rules."""
 _SKIPPED = "policies: skipped"
 _LENIENT = {"disabled": "disabled", "advisory": "advise only"}
 """Levels with which a rule refuses nothing, and what it does then."""
@@ -34,18 +37,18 @@ class Policies(StrEnum):
     """The stack's history records it, and `tensorplane status` says so until they run on an update."""
 
 
-def arguments(stack: str, folder: Path = PACK) -> list[str]:
+def arguments(stack: str, folder: Path = CONFIGURATIONS) -> list[str]:
     """Arguments of the CLI: the pack, and the stack's configuration of it."""
     config = _config(stack, folder)
-    return ["--policy-pack", str(folder), *(["--policy-pack-config", str(config)] if config.exists() else ())]
+    return ["--policy-pack", str(PACK), *(["--policy-pack-config", str(config)] if config.exists() else ())]
 
 
-def limits(stack: str, folder: Path = PACK) -> Mapping[str, Mapping[str, Any]]:
+def limits(stack: str, folder: Path = CONFIGURATIONS) -> Mapping[str, Mapping[str, Any]]:
     """What the stack's configuration of the pack sets, by rule; rules of which it sets only the level are left out."""
     return {rule: values for rule, values in _given(stack, folder).items() if isinstance(values, dict)}
 
 
-def lenient(stack: str, folder: Path = PACK) -> Mapping[str, list[str]]:
+def lenient(stack: str, folder: Path = CONFIGURATIONS) -> Mapping[str, list[str]]:
     """The rules that the stack's configuration of the pack disables, or lets advise only, by what it does with them."""
     levels = {
         rule: value.get("enforcementLevel") if isinstance(value, dict) else value
@@ -55,8 +58,8 @@ def lenient(stack: str, folder: Path = PACK) -> Mapping[str, list[str]]:
     return {words: rules for words, rules in found.items() if rules}
 
 
-def changes(stack: str, before: Path, folder: Path = PACK) -> list[str]:
-    """What differs from the pack in another folder: the stack's settings of its rules, then the pack's own files."""
+def changes(stack: str, before: Path, folder: Path = CONFIGURATIONS) -> list[str]:
+    """What differs from `policies` of another commit: what the stack sets of the rules; in a checkout, the rules."""
     if not before.is_dir():
         return []
     old, new = dict(_settings(_given(stack, before))), dict(_settings(_given(stack, folder)))
@@ -144,7 +147,9 @@ class PassRecord:
         """Of an update as the files are now. `environment`: the variables of `pulumi`."""
         given = {**os.environ, **environment}
         variables = [given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]
-        files = {str(path): _version(path) for path in (*_files(settings.project), *_files(PACK))}
+        # In a checkout, the package is below the project.
+        folders = [settings.project, PACK, *([] if PACKAGE.is_relative_to(PROJECT) else [PACKAGE])]
+        files = {str(path): _version(path) for folder in folders for path in _files(folder)}
         key = names.digest_of([settings.file.read_text(), variables, files], 64)
         return cls(settings.folder / f"{settings.name}.policies", key)
 
@@ -165,7 +170,8 @@ def _version(path: Path) -> tuple[int, int]:
 
 def _files(folder: Path) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "__pycache__")) or not entry.exists():
+        is_environment = (entry / "pyvenv.cfg").exists()
+        if entry.name.startswith((".", "__pycache__")) or is_environment or not entry.exists():
             continue
         if entry.is_dir():
             yield from _files(entry)

@@ -15,6 +15,7 @@ from tensorplane.components.base.plural import number_of
 from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
 from tensorplane.driver.update.engine_events import Event
+from tensorplane.driver.update.policy_pack import Policies
 
 DRIFTED = 3
 """The exit code if something has drifted; 2 is that of a wrong usage."""
@@ -25,7 +26,7 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
     with engine.opened(stack, context) as preview, console.status(f"reading {stack}"):
         if not preview.stays:
             raise UserError(f"stack {stack} is not deployed, so nothing of it can drift; deploy it with {_up(stack)}")
-        streamed = replace(preview, pack=None, refresh=True).stream()
+        streamed = replace(preview, policies=Policies.SKIP, refresh=True).stream()
         known = streamed.explained(events.report(stack, streamed.events, failed=streamed.failed))
         needed = tuple(
             f"{package}: {why}" for package, why in preview.stand_ins.items() if package in _used(streamed.events)

@@ -57,7 +57,7 @@ class Comparison:
             stand_ins=one.stand_ins if one else {},
             stack_removed=self.after is None,
         )
-        rules = policy_pack.changes(self.name, self.base.folder / policy_pack.PACK.name) if self.after else []
+        rules = policy_pack.changes(self.name, self.base.folder / policy_pack.CONFIGURATIONS.name) if self.after else []
         return replace(found, policy_changes=tuple(rules))
 
 
@@ -142,9 +142,8 @@ def opened(stack: str, context: str, base: str, policies: Policies = Policies.RU
         settings = StackSettings(stack, Path(home), at.folder)
         settings.source()
         environment = {**engine.own_state(Path(home)), "PATH": path, "TENSORPLANE_CONTEXT": context, **at.variables}
-        before = Preview(
-            settings, toolchain.tools().path("pulumi"), environment, pack=None, stand_ins=needed, stays=False
-        )
+        pulumi = toolchain.tools().path("pulumi")
+        before = Preview(settings, pulumi, environment, Policies.SKIP, stand_ins=needed, stays=False)
         yield Comparison(stack, at, before, None)
 
 
@@ -155,4 +154,4 @@ def _before(after: Preview, at: MergeBase) -> Preview | None:
     if not (at.folder / settings.file.name).exists():
         return None
     environment = {**after.environment, **engine.own_state(home), **at.variables}
-    return replace(after, settings=settings, environment=environment, pack=None, api=None)
+    return replace(after, settings=settings, environment=environment, policies=Policies.SKIP, api=None)

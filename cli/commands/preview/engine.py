@@ -62,8 +62,8 @@ class Preview:
     settings: StackSettings
     pulumi: Path
     environment: Mapping[str, str]
-    pack: Path | None = policy_pack.PACK
-    """The policy pack; None: no policy is evaluated."""
+    policies: Policies = Policies.RUN
+    """Whether the policies judge what it shows."""
     refresh: bool = False
     """Whether every resource is read first."""
     stand_ins: Mapping[str, str] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Preview:
         command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
         if self.refresh:
             command.append("--refresh")
-        return [*command, *(policy_pack.arguments(self.settings.name, self.pack) if self.pack else ())]
+        return [*command, *(policy_pack.arguments(self.settings.name) if self.policies is Policies.RUN else ())]
 
 
 @contextmanager
@@ -158,9 +158,8 @@ def opened(stack: str, context: str, policies: Policies = Policies.RUN) -> Itera
         needed = stand_ins.needed()
         path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
         api = None if target.cloud else target.api()
-        pack = policy_pack.PACK if policies is Policies.RUN else None
         environment = {**environment, "PATH": path}
-        yield Preview(settings, pulumi, environment, pack, stand_ins=needed, api=api, stays=stays)
+        yield Preview(settings, pulumi, environment, policies, stand_ins=needed, api=api, stays=stays)
 
 
 def _compare(settings: StackSettings, target: Target) -> None:

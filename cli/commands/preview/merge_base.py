@@ -48,7 +48,8 @@ def check_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     with tempfile.TemporaryDirectory(prefix="tensorplane-merge-base-") as folder:
         with tarfile.open(fileobj=io.BytesIO(_git(project, "archive", commit))) as archive:
             archives.extract(archive, Path(folder))
-        (Path(folder) / _ENVIRONMENT).symlink_to((project / _ENVIRONMENT).resolve())
+        if (project / _ENVIRONMENT).exists():
+            (Path(folder) / _ENVIRONMENT).symlink_to((project / _ENVIRONMENT).resolve())
         yield MergeBase(commit, Path(folder))
 
 
