@@ -5,11 +5,13 @@ In a checkout, whose environment the Makefile makes, the package is not installe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 from tensorplane.core.errors import UserError
+from tensorplane.version import __version__
 
 if TYPE_CHECKING:  # a checkout's first environment does not have it
     from packaging.requirements import Requirement
@@ -33,6 +35,20 @@ def explain(error: ModuleNotFoundError) -> str:
             if name == module or name.endswith(f"-{module}"):
                 return _line(extra, [each.name])
     return ""
+
+
+def pinned(extra: str) -> str:
+    """The requirement that gives others an extra of the version that runs here: from an index, or from its origin."""
+    whole = f"{PACKAGE}[{extra}]"
+    try:
+        origin = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}")
+    except metadata.PackageNotFoundError:
+        origin = {}
+    url, repository = str(origin.get("url", "")), origin.get("vcs_info")
+    if repository:
+        return f"{whole} @ {repository['vcs']}+{url}@{repository['commit_id']}"
+    # A file of this machine is of no use elsewhere.
+    return f"{whole} @ {url}" if url.startswith("http") else f"{whole}=={__version__}"
 
 
 def _line(extra: str, missing: list[str]) -> str:

@@ -6,11 +6,9 @@ it is Ready, and prints the predictions with `show`. Other stacks have no demons
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -20,10 +18,12 @@ from rich.text import Text
 
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
+from tensorplane.core.paths import PACKAGE
 from tensorplane.driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
 
 Image = Sequence[Sequence[float]]
-_PROGRAM = "examples/digits/train.py"
+_PROGRAMS = frozenset({"examples/digits/train.py", "package:tensorplane/digits/train.py"})
+"""The example in a checkout, and in the installed package."""
 _REST_PORT = 8501
 _BATCH = 128
 
@@ -56,7 +56,7 @@ def find(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
         of_job, of_server = workloads[job], workloads[server]
         if (of_job.get("kind"), of_server.get("kind")) != (TRAINING_JOB, MODEL_SERVER):
             continue
-        trains = _PROGRAM in (of_job.get("files") or {}).values()
+        trains = not _PROGRAMS.isdisjoint([of_job.get("script"), *(of_job.get("files") or {}).values()])
         if trains and (_model(of_server).get("from") == job or _folder(of_job) == _folder(of_server)):
             return job, server
     return None
@@ -72,9 +72,9 @@ def _model(workload: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def predict_all(api: Kube, outputs: Outputs) -> Predictions | None:
     """Sends every held-out digit to the server; the first one is shown. None if it serves another model."""
-    from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
+    from tensorplane.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
 
-    _, (images, digits) = load(_data())
+    _, (images, digits) = load(PACKAGE / "digits" / "digits.csv.gz")
     if not _takes_digits(api, outputs, images[:1].tolist()):
         return None
     scores = _scores_of(api, outputs, images.tolist())
@@ -103,14 +103,6 @@ def _scores_of(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[lis
         size = size if rows else size // 2
         found += rows or ()
     return found
-
-
-def _data() -> Path:
-    # Found without importing scikit-learn, which takes seconds.
-    package = importlib.util.find_spec("sklearn")
-    if not package or not package.origin:
-        raise UserError("scikit-learn is not installed in this environment; install requirements.txt")
-    return Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
 def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] | None:

@@ -19,7 +19,13 @@ from tensorplane.workloads.pods import pod, sources
 from tests.support import installed
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
-_PINNED = ("requirements.txt", "core/requirements.txt", "requirements-aks.txt", "images/requirements/streams.txt")
+_PINNED = (
+    "images/requirements/training.txt",
+    "requirements.txt",
+    "core/requirements.txt",
+    "requirements-aks.txt",
+    "images/requirements/streams.txt",
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +35,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_it_has_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout.split()
-    links = {path.name for path in PACKAGE.iterdir() if path.is_symlink()}
-    expected = {f"tensorplane/{file}" for file in listed if Path(file).parts[0] in links}
+    links = {path.name: path.resolve().relative_to(PROJECT) for path in PACKAGE.iterdir() if path.is_symlink()}
+    expected = {
+        f"tensorplane/{Path(name, Path(file).relative_to(folder))}"
+        for name, folder in links.items()
+        for file in listed
+        if Path(file).is_relative_to(folder)
+    }
     expected |= {file.removeprefix("runtime/") for file in listed if file.startswith("runtime/tensorplane/")}
     expected -= {f"tensorplane/{name}" for name in links}
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
@@ -48,7 +59,10 @@ def test_its_metadata_names_the_version_and_the_extras(wheel: zipfile.ZipFile) -
 def test_what_it_asks_for_includes_the_pins_of_this_checkout() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *(line for each in project["optional-dependencies"].values() for line in each)]
-    required = {each.name: each.specifier for each in map(Requirement, lines) if each.name != "tensorplane"}
+    # pip is that of the environment.
+    required = {
+        each.name: each.specifier for each in map(Requirement, lines) if each.name not in ("pip", "tensorplane")
+    }
     pins = dict(pin for file in _PINNED for pin in _PIN.findall((PROJECT / file).read_text()))
     assert {name: pins[name] for name, allowed in required.items() if not allowed.contains(pins[name])} == {}
 

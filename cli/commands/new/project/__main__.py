@@ -1,0 +1,3 @@
+from tensorplane import stack
+
+stack.deploy()
