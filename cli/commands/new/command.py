@@ -35,8 +35,8 @@ def write(folder: Path, name: str | None = None) -> list[str]:
         file.write_text(text)
     return [
         f"cd {shlex.quote(str(folder))}",
-        "tensorplane preview   # what the next command would create, and what the policies say",
-        "tensorplane up        # with --context NAME on a cluster of your kubeconfig; README.md says more",
+        "tensorplane check   # mistakes in Pulumi.dev.yaml; there are none yet",
+        "tensorplane up      # on a cluster that starts on this machine, or with --context NAME; README.md says more",
     ]
 
 

@@ -1,0 +1,54 @@
+"""What an extra of the installed package lacks is one line with the command that installs it."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tensorplane.core import extras
+from tensorplane.core.errors import UserError
+from tensorplane.driver import exit_codes
+
+_REQUIRES = [
+    "click>=8",
+    "pulumi>=3; extra == 'platform'",
+    "pulumi-made-up>=4; extra == 'platform'",
+    "pytest>=999; extra == 'dev'",
+    "tensorplane[platform]; extra == 'dev'",
+]
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = type("About", (), {"get_all": lambda _, name: ["dev", "platform"]})
+    monkeypatch.setattr(metadata, "requires", lambda name: _REQUIRES)
+    monkeypatch.setattr(metadata, "metadata", lambda name: about())
+
+
+@pytest.mark.usefixtures("installed")
+def test_all_that_extras_lack_is_told_with_the_remedy() -> None:
+    with pytest.raises(UserError) as raised:
+        extras.require("platform", "dev")
+    assert raised.value.lines == (
+        "tensorplane[platform]: pulumi-made-up is not installed as it needs; run: pip install 'tensorplane[platform]'",
+        "tensorplane[dev]: pytest, pulumi-made-up are not installed as it needs; run: pip install 'tensorplane[dev]'",
+    )
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_module_that_is_missing_names_the_smallest_extra_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said = exit_codes.error_lines("tensorplane up", ModuleNotFoundError("no module", name="pulumi_made_up.core"))
+    assert said == [
+        "tensorplane[platform]: pulumi-made-up is not installed as it needs; run: pip install 'tensorplane[platform]'"
+    ]
+    (other,) = exit_codes.error_lines("tensorplane up", ModuleNotFoundError("no module", name="stranger"))
+    assert "stopped by an unforeseen ModuleNotFoundError" in other
+
+
+def test_in_a_checkout_nothing_is_missing() -> None:
+    extras.require("platform", "dev")
