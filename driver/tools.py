@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tensorplane import images, toolchain
+from tensorplane import toolchain
 from tensorplane.core import paths, terminal
 from tensorplane.core.progress import Progress
 from tensorplane.core.tasks import Task, run_all
@@ -37,6 +37,8 @@ def prepare(*, everything: bool = False, python: Literal["stacks", "tests"] | No
         tests=tests,
     )
     if everything:
+        from tensorplane import images  # they need more than the extra `platform`
+
         tasks += images.tasks(streams=True, controllers=_TESTED)
     _run(tasks)
     if python is None:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from tensorplane import images, toolchain
+from tensorplane import toolchain
 from tensorplane.core import command_lines, extras, terminal
 from tensorplane.core.command_lines import STACK
 from tensorplane.core.errors import UserError
@@ -69,6 +69,8 @@ def _preparation(target: Target, requirements: Requirements) -> list[Task]:
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not embedded:
         return [*tools, check]
+    from tensorplane import images  # they need more than the extra `platform`
+
     built = images.tasks(streams=streams, controllers=controllers, packages=(packages := requirements.packages))
     programs = ("debian packages", "kubernetes", "containerd", "csi", "kwok", *controllers, "gpu charts")
     start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True, nodes=requirements.nodes)

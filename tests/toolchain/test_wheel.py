@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -77,6 +78,27 @@ def test_the_library_that_a_pod_mounts_hides_the_wheel_of_its_image(wheel: zipfi
     shown = _python(program, f"{mounted}:{image}")
     assert shown == f"{tensorplane.__version__} ['{mounted}/tensorplane', '{mounted}/tensorplane/datasets']"
     assert _python("import tensorplane; print(tensorplane.__version__)", str(image)) == "99"
+
+
+def test_a_project_of_its_own_needs_no_file_of_this_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    installed, project = tmp_path / "site-packages", tmp_path / "of a team" / "vision"
+    wheel.extractall(installed)
+
+    def tensorplane(*words: str, folder: Path = project) -> str:
+        argv = [sys.executable, "-P", "-m", "tensorplane.cli", *words]
+        environment = {**os.environ, "PYTHONPATH": str(installed), "XDG_STATE_HOME": str(tmp_path)}
+        done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    tensorplane("new", "of a team/vision", folder=tmp_path)
+    assert tensorplane("check", "--no-machine") == "Pulumi.dev.yaml: no mistakes found\n"
+    assert tensorplane("policies") == f"{installed}/tensorplane/policies\n"
+    assert tensorplane("status") == "The embedded cluster `dev` is stopped; start it with: tensorplane up\n"
+    lacks = r"tensorplane\[eks\]: .*pulumi-aws.* not installed as it needs; run: pip install 'tensorplane\[eks\]'"
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    metadata.write_text(metadata.read_text().replace("pulumi-aws<8", "pulumi-aws<1"))
+    (project / "Pulumi.prod.yaml").write_text("config:\n  tensorplane:cluster: {kind: eks, region: us-west-2}\n")
+    assert re.fullmatch(lacks, tensorplane("up", "--stack", "prod").strip())
 
 
 def _python(program: str, path: str) -> str:
