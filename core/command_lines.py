@@ -27,8 +27,8 @@ def option(name: str, value: str = "") -> str:
 
 def of_stack(name: str, stack: str, context: str = "", *more: str) -> str:
     """A goal about a stack. `context`: the one that overrides the stack's file. `more`: further options."""
-    named = "" if stack == STACK else option("stack", stack)
-    return goal(name, named, option("context", context) if context else "", *more)
+    of = "" if stack == STACK else option("stack", stack)
+    return goal(name, of, option("context", context) if context else "", *more)
 
 
 def deploy(stack: str = STACK, context: str = "") -> str:

@@ -144,9 +144,10 @@ def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         if prefix == stack_file.PROJECT:
             tree[name] = _parsed(stored)
         elif prefix not in (_ENGINE, *_PROVIDERS):
-            is_own = prefix == pulumi.get_project()  # as Pulumi names a key without a prefix
-            meant = stack_file.PROJECT if is_own else prefix
-            near = did_you_mean(meant, [stack_file.PROJECT, _ENGINE]).replace("?", f":{name}?")
+            has_none = prefix == pulumi.get_project()  # what Pulumi puts before a key without a prefix
+            near = did_you_mean(stack_file.PROJECT if has_none else prefix, [stack_file.PROJECT, _ENGINE]).replace(
+                "?", f":{name}?"
+            )
             found.append((key, f"nothing reads a setting with this prefix; correct it{near}"))
     return tree, tuple(_once(found, lambda key: key.partition(":")[0]))
 

@@ -83,7 +83,7 @@ def _python(command: Command) -> Iterator[str]:
         return
     module, *rest = command.words[command.words.index("-m") + 1 :]
     if module.partition(".")[0] not in _OURS:
-        if module not in ("pytest", "pip"):
+        if module not in ("pytest", "pip", "venv"):
             yield f"no module {module}"
         return
     root = PROJECT / "runtime" if module.startswith("tensorplane") else PROJECT
