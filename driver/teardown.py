@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tensorplane import stack_file
 from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
+from tensorplane.core.paths import PROJECT
 from tensorplane.driver.stack_settings import StackSettings, settings_folder
 from tensorplane.driver.target import Target, state_files
 from tensorplane.embedded import cluster
@@ -83,17 +85,24 @@ def _resources(path: Path) -> list[dict[str, Any]]:
 
 def describe_purge(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
     """What a purge deletes and what it keeps, a line each."""
-    names = {one.name for one in stacks}
-    others = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
+    deleted = [(one.project, one.name) for one in stacks]
+    found = [(path.parent.name, path.stem) for path in state_files(instance.stacks)]
+    others = [one for one in found if one not in deleted]
     claims = [claim for one in stacks for claim in one.claims]
     return [
         f"{command_lines.goal('purge')} permanently deletes the embedded cluster {instance.name}:",
         f"  data     {instance.home}: every object and every volume of the cluster, with its snapshots",
         f"  volumes  {', '.join(claims) or 'none that a stack declares'}",
-        f"  stacks   {', '.join(sorted(names)) or 'none'}: Pulumi's state of what is on this cluster",
+        f"  stacks   {_names(deleted) or 'none'}: Pulumi's state of what is on this cluster",
         f"It keeps {instance.stacks}:",
-        f"  stacks   {', '.join(others) or 'no other stack'}; and the passphrase, which reads encrypted settings",
+        f"  stacks   {_names(others) or 'no other stack'}; and the passphrase, which reads encrypted settings",
     ]
+
+
+def _names(stacks: Sequence[tuple[str, str]]) -> str:
+    """Stacks by project and name; those of this project by their name alone."""
+    here = stack_file.project_name(PROJECT)
+    return ", ".join(sorted(name if project == here else f"{project}/{name}" for project, name in stacks))
 
 
 def delete_states(home: Path, stacks: Sequence[OnCluster]) -> None:

@@ -25,6 +25,7 @@ CI = PROJECT / "examples" / "ci"
 WORKFLOWS = sorted((CI / "github").glob("*.yml"))
 GITHUB = PROJECT / ".github"
 OURS = sorted((GITHUB / "workflows").glob("*.yml"))
+OURS += (PROJECT / "cli/commands/new/project/dot-github/workflows").glob("*.yml")
 FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 GITLAB = CI / "gitlab-ci.yml"
 BUILT = pytest.mark.nightly("builds actionlint, half a minute; the published schemas tell most of it")

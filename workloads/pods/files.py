@@ -65,7 +65,7 @@ Target = Annotated[Line, AfterValidator(_check_target)]
 Source = Annotated[Line, AfterValidator(_check_source)]
 """File or folder of the project, or `package:NAME/PATH` for a data file of an installed Python package."""
 Script = Annotated[Line, AfterValidator(_check_script)]
-"""Python file of the project."""
+"""Python file of the project, or `package:NAME/PATH` for one of an installed Python package."""
 
 
 _ONE_BYTES = 1024 * 1024

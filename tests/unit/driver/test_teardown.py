@@ -55,6 +55,22 @@ def test_what_is_not_on_the_cluster_stays(instance: Instance, capsys: pytest.Cap
     assert "Deleted." in capsys.readouterr().out
 
 
+def test_projects_with_stacks_of_one_name_are_told_apart(instance: Instance) -> None:
+    states, settings = instance.stacks / "pulumi/.pulumi/stacks", instance.stacks / "settings"
+    for name, text in {"vision": _state("embedded"), "speech": _state("eks")}.items():
+        for folder in (states / name, settings / name):
+            folder.mkdir(parents=True)
+        (states / name / "dev.json").write_text(text)
+        (settings / name / "Pulumi.dev.yaml").write_text("")
+    described = "\n".join(teardown.describe_purge(instance, teardown.list_stacks(instance.stacks)))
+    assert "stacks   dev, vision/dev: Pulumi's state" in described
+    assert "stacks   new, odd, prod, speech/dev; and" in described
+    teardown.purge(instance, confirmed=True)
+    assert not (states / "vision/dev.json").exists()
+    assert (states / "speech/dev.json").exists()
+    assert [path.parent.name for path in settings.glob("*/Pulumi.dev.yaml")] == ["speech"]
+
+
 def test_it_lists_what_goes_before_anything_goes(instance: Instance, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError, match=r"Nothing was deleted. Confirm with: tensorplane purge --yes"):
         teardown.purge(instance, confirmed=False)  # nobody can answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -102,5 +103,5 @@ def test_a_version_that_is_on_no_index_is_pinned_by_where_it_came_from(monkeypat
         (None, f"tensorplane[dev]=={__version__}"),
     ):
         installed = type("Installed", (), {"read_text": lambda _, name, text=origin: text})
-        monkeypatch.setattr(extras.metadata, "distribution", lambda name, found=installed: found())
+        monkeypatch.setattr(metadata, "distribution", lambda name, found=installed: found())
         assert extras.pinned("dev") == pin
