@@ -182,8 +182,7 @@ class JobSettings(Model):
     command: Annotated[list[Argument], Field(min_length=1)] | None = None
     """Command of every pod, run in the directory of `files`. Either this or `script` is required."""
     script: Script | None = None
-    """Python file of the project, `mine/train.py`, or of an installed Python package, `package:NAME/PATH`. `python3` runs
-    it in every pod.
+    """Python file of the project, `mine/train.py`, or of an installed package, `package:NAME/PATH`, run by `python3`.
 
     Its whole folder is mounted as the working directory, without hidden files and caches, so that it can import its
     neighbours; a file in the project's root is mounted alone. `files` adds others.
