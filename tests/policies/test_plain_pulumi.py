@@ -75,4 +75,4 @@ def test_without_activate_a_cluster_that_does_not_exist_is_refused_with_the_reme
         )
     assert done.returncode
     assert done.stdout.count("[mandatory]") == 1, done.stdout
-    assert "run `make preview STACK=prod`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1" in done.stdout
+    assert "run `tensorplane preview --stack prod`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1" in done.stdout

@@ -63,7 +63,7 @@ def test_a_preview_that_shows_no_objects_is_refused_in_one_line(engine: Engine, 
     assert output.count("[mandatory]") == 1
     assert (
         "policies see nothing of greedy (Pod), since this preview cannot ask a cluster that does not exist yet; "
-        "run `make preview STACK=dev`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1"
+        "run `tensorplane preview --stack dev`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1"
     ) in output
 
 

@@ -41,7 +41,7 @@ def test_what_the_broker_does_not_show_is_told_in_a_line(
     monkeypatch.setattr(AdminClient, "create_partitions", lambda self, new: {})
     monkeypatch.setattr("sys.argv", ["topics", broker.bootstrap, json.dumps({topic: _spec(2)})])
     assert topics.main() == 1
-    told = f"topic {topic}: the broker does not show the change after 30 s; run `make up` again\n"
+    told = f"topic {topic}: the broker does not show the change after 30 s; deploy the stack again\n"
     assert capsys.readouterr().err == told
 
 

@@ -123,8 +123,7 @@ class TestScript:
     def of(self, **settings: Any) -> list[str]:
         tree = dev()
         job = tree["workloads"]["digits"]
-        del job["command"]
-        job["files"] = {"digits.csv.gz": job["files"]["digits.csv.gz"]}
+        del job["command"], job["files"]
         job.update(settings)
         return [line.removeprefix("tensorplane:workloads.digits.") for line in problems_of(tree)]
 
