@@ -58,7 +58,7 @@ class Settings:
 
         # The SDK has no public way to list the keys, but unknown keys must be reported.
         stored = {**pulumi_config.get_config_env(), **pulumi_config.CONFIG.get()}
-        tree, found = _own(dict(sorted(stored.items())))
+        tree, found = _own(dict(sorted(stored.items())), stack_file.project_name(Path()))
         found += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
         concealed = {key: tree[key] for key in tree if pulumi_config.is_config_secret(f"{stack_file.PROJECT}:{key}")}
         clear = _own(_in_clear())[0] if concealed else {}
@@ -136,18 +136,17 @@ def _own_path(at: Key) -> Key:
     return (at[0].removeprefix(_PREFIX), *at[1:]) if at else ()
 
 
-def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The project's own settings without their prefix, and problems of other prefixes."""
+def _own(config: Mapping[str, Any], project: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The project's own settings without their prefix, and problems of other prefixes. `project`: the project's name,
+    which Pulumi puts before a key without a prefix."""
     tree, found = {}, []
     for key, stored in config.items():
         prefix, _, name = key.partition(":")
         if prefix == stack_file.PROJECT:
             tree[name] = _parsed(stored)
         elif prefix not in (_ENGINE, *_PROVIDERS):
-            has_none = prefix == pulumi.get_project()  # what Pulumi puts before a key without a prefix
-            near = did_you_mean(stack_file.PROJECT if has_none else prefix, [stack_file.PROJECT, _ENGINE]).replace(
-                "?", f":{name}?"
-            )
+            typed = stack_file.PROJECT if prefix == project else prefix
+            near = did_you_mean(typed, [stack_file.PROJECT, _ENGINE]).replace("?", f":{name}?")
             found.append((key, f"nothing reads a setting with this prefix; correct it{near}"))
     return tree, tuple(_once(found, lambda key: key.partition(":")[0]))
 
