@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # a checkout's first environment does not have it
     from packaging.requirements import Requirement
 
 PACKAGE = "tensorplane"
+_PROVIDERS = {"google": "protobuf", "grpc": "grpcio", "jsonpath": "python-jsonpath"}
+"""The packages of modules with another name."""
 
 
 def require(*extras: str) -> None:
@@ -28,11 +30,10 @@ def require(*extras: str) -> None:
 
 def explain(error: ModuleNotFoundError) -> str:
     """The line about a module that comes with an extra; empty if it comes with none."""
-    module = _canonical((error.name or "").partition(".")[0])
-    for extra in _extras() if module else ():
+    module = (error.name or "").partition(".")[0]
+    for extra in _extras():
         for each in _missing(extra):
-            name = _canonical(each.name)
-            if name == module or name.endswith(f"-{module}"):
+            if _canonical(each.name) == _canonical(_PROVIDERS.get(module, module)):
                 return _line(extra, [each.name])
     return ""
 
@@ -52,9 +53,9 @@ def pinned(extra: str) -> str:
 
 
 def _line(extra: str, missing: list[str]) -> str:
-    are = "is" if len(missing) == 1 else "are"
+    is_missing = "is missing or has" if len(missing) == 1 else "are missing or have"
     whole = f"{PACKAGE}[{extra}]"
-    return f"{whole}: {', '.join(missing)} {are} not installed as it needs; run: pip install '{whole}'"
+    return f"{whole}: {', '.join(missing)} {is_missing} another version; run: pip install '{whole}'"
 
 
 def _missing(extra: str) -> list[Requirement]:

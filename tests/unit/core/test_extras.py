@@ -18,6 +18,7 @@ _REQUIRES = [
     "pytest>=999; extra == 'dev'",
     "tensorplane[platform]; extra == 'dev'",
 ]
+_IS_MISSING = "is missing or has another version; run: pip install"
 
 
 @pytest.fixture
@@ -32,8 +33,9 @@ def test_all_that_extras_lack_is_told_with_the_remedy() -> None:
     with pytest.raises(UserError) as raised:
         extras.require("platform", "dev")
     assert raised.value.lines == (
-        "tensorplane[platform]: pulumi-made-up is not installed as it needs; run: pip install 'tensorplane[platform]'",
-        "tensorplane[dev]: pytest, pulumi-made-up are not installed as it needs; run: pip install 'tensorplane[dev]'",
+        f"tensorplane[platform]: pulumi-made-up {_IS_MISSING} 'tensorplane[platform]'",
+        "tensorplane[dev]: pytest, pulumi-made-up are missing or have another version; run: pip install "
+        "'tensorplane[dev]'",
     )
 
 
@@ -43,9 +45,7 @@ def test_a_module_that_is_missing_names_the_smallest_extra_that_has_it(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     said = exit_codes.error_lines("tensorplane up", ModuleNotFoundError("no module", name="pulumi_made_up.core"))
-    assert said == [
-        "tensorplane[platform]: pulumi-made-up is not installed as it needs; run: pip install 'tensorplane[platform]'"
-    ]
+    assert said == [f"tensorplane[platform]: pulumi-made-up {_IS_MISSING} 'tensorplane[platform]'"]
     (other,) = exit_codes.error_lines("tensorplane up", ModuleNotFoundError("no module", name="stranger"))
     assert "stopped by an unforeseen ModuleNotFoundError" in other
 
