@@ -6,6 +6,9 @@ other project it is a command: `tensorplane up --stack prod`.
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 from tensorplane.core import paths
 
 STACK = "dev"
@@ -34,6 +37,12 @@ def of_stack(name: str, stack: str, context: str = "", *more: str) -> str:
 def deploy(stack: str = STACK, context: str = "") -> str:
     """The command that deploys a stack."""
     return of_stack("up", stack, context)
+
+
+def deploy_as_root() -> str:
+    """The same for a user who is not root. sudo has a PATH of its own, so it needs the path of the command."""
+    program, _, rest = deploy().partition(" ")
+    return f"sudo {program if paths.is_checkout() else shlex.quote(f'{sys.prefix}/bin/{program}')} {rest}"
 
 
 def start() -> str:

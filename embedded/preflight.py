@@ -68,7 +68,9 @@ def _root(machine: Machine) -> list[str]:
     return (
         []
         if machine.is_root
-        else [f"user: not root, which containers and networks require; run it as root (sudo {command_lines.deploy()})"]
+        else [
+            f"user: not root, which containers and networks require; run it as root ({command_lines.deploy_as_root()})"
+        ]
     )
 
 

@@ -12,6 +12,7 @@ from tensorplane.core import command_lines, paths
 def test_in_a_checkout_they_are_goals_of_the_makefile() -> None:
     assert paths.is_checkout()
     assert command_lines.deploy() == "make up"
+    assert command_lines.deploy_as_root() == "sudo make up"
     assert command_lines.of_stack("preview", "prod", "kind-dev") == "make preview STACK=prod CONTEXT=kind-dev"
     assert command_lines.repair("prod") == "make up STACK=prod REFRESH=1"
 
@@ -20,6 +21,8 @@ def test_in_a_project_of_the_users_they_are_commands(tmp_path: Path, monkeypatch
     monkeypatch.setattr(paths, "PROJECT", tmp_path)
     (tmp_path / "Makefile").write_text("up:\n")
     assert command_lines.deploy() == "tensorplane up"
+    monkeypatch.setattr("sys.prefix", "/home/me/my env")
+    assert command_lines.deploy_as_root() == "sudo '/home/me/my env/bin/tensorplane' up"
     assert (
         command_lines.of_stack("preview", "prod", "kind-dev") == "tensorplane preview --stack prod --context kind-dev"
     )
