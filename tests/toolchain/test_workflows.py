@@ -25,11 +25,12 @@ CI = PROJECT / "examples" / "ci"
 WORKFLOWS = sorted((CI / "github").glob("*.yml"))
 GITHUB = PROJECT / ".github"
 OURS = sorted((GITHUB / "workflows").glob("*.yml"))
-OURS += (PROJECT / "cli/commands/new/project/dot-github/workflows").glob("*.yml")
+NEW = sorted((PROJECT / "cli/commands/new/project/dot-github/workflows").glob("*.yml"))
+"""Of the project that `tensorplane new` writes."""
 FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 GITLAB = CI / "gitlab-ci.yml"
 BUILT = pytest.mark.nightly("builds actionlint, half a minute; the published schemas tell most of it")
-_SCHEMAS = {"github-workflows": [*WORKFLOWS, *OURS], "gitlab-ci": [GITLAB], "github-issue-forms": FORMS}
+_SCHEMAS = {"github-workflows": [*WORKFLOWS, *OURS, *NEW], "gitlab-ci": [GITLAB], "github-issue-forms": FORMS}
 _MAKE = re.compile(r"^\s*(?:- )?(?:run: )?(make .+)$", re.MULTILINE)
 _USES = re.compile(r"uses: (\S+)(.*)")
 
@@ -52,7 +53,7 @@ def _linted(actionlint: Path, *files: Path) -> str:
 
 @BUILT
 def test_the_workflows_are_valid(actionlint: Path) -> None:
-    assert _linted(actionlint, *WORKFLOWS, *OURS) == ""
+    assert _linted(actionlint, *WORKFLOWS, *OURS, *NEW) == ""
 
 
 @BUILT
@@ -79,7 +80,7 @@ def _checked(schema: str, *files: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_action_is_pinned_by_its_commit_with_its_version() -> None:
-    used = [found for path in (*WORKFLOWS, *OURS) for found in _USES.findall(path.read_text())]
+    used = [found for path in (*WORKFLOWS, *OURS, *NEW) for found in _USES.findall(path.read_text())]
     assert len(used) > 10
     assert [name for name, rest in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", name)] == []
     assert [name for name, rest in used if not re.fullmatch(r" # v\d+\.\d+\.\d+", rest)] == []
