@@ -230,7 +230,8 @@ class TrainingJobArguments(TypedDict, total=False):
     command: Sequence[str] | None
     """Command of every pod, run in the directory of `files`. Either this or `script` is required."""
     script: str | None
-    """Python file of the project, run by `python3` in every pod: `mine/train.py`."""
+    """Python file of the project, `mine/train.py`, or of an installed package, `package:NAME/PATH`, run by
+    `python3`."""
     args: Sequence[str]
     """Arguments of `script`."""
     strategy: Required[Mirrored | MultiWorkerMirrored | ParameterServer | Single | Tpu | Mapping[str, Any]]

@@ -97,7 +97,7 @@ def test_runs_that_are_kept_keep_their_library(
 ) -> None:
     """The same one of several runs is there once."""
     runs = {name: _as_planned(tree, name, recorded) for name in ("one", "two")}
-    monkeypatch.setattr(deployed_runs, "recorded", lambda workloads, deployed: pulumi.Output.from_input(runs))
+    monkeypatch.setattr(deployed_runs, "recorded", lambda deployed: pulumi.Output.from_input(runs))
     current = shared_library(sources.library()).name
     expected = {library, library.replace("one-", "two-"), current}
     assert set(libraries(rendered_anew(tree))) == expected
