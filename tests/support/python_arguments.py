@@ -16,7 +16,7 @@ from tensorplane.components.base.model import Model, Produced
 from tensorplane.workloads.kinds import WorkloadArgs
 
 _HEAD = '''"""The arguments of workloads, as types. Generated from the settings' models: UPDATE_GOLDEN=1 pytest
-tests/unit/golden/test_python_arguments.py"""
+tests/unit/python/test_arguments.py"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The arguments of workloads, as types. Generated from the settings' models: UPDATE_GOLDEN=1 pytest
-tests/unit/golden/test_python_arguments.py"""
+tests/unit/python/test_arguments.py"""
 
 from __future__ import annotations
 
