@@ -15,6 +15,7 @@ import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
@@ -39,6 +40,16 @@ _OPEN_FILES = Path("/proc/self/fd")
 """The paths of this program's open files, where the system has them: on Linux."""
 
 
+@dataclass(frozen=True)
+class _Transport:
+    """The open connections of a user, and what they were opened with."""
+
+    certificate: Certificate | None
+    tls: ssl.SSLContext | None
+    """None for a server without TLS."""
+    pool: PoolManager
+
+
 class Connection:
     """The requests of one user to one API server. Connects at the first one. Thread-safe."""
 
@@ -49,7 +60,7 @@ class Connection:
         self._credentials = Credentials(access.user, access.cluster)
         self._retries = retries
         self._lock = threading.Lock()
-        self._opened: tuple[Certificate | None, ssl.SSLContext | None, PoolManager] | None = None
+        self._transport: _Transport | None = None
 
     @classmethod
     def to(cls, server: str, *, retries: int = 2) -> Connection:
@@ -73,17 +84,18 @@ class Connection:
         """
         from urllib3 import HTTPHeaderDict
 
-        url = f"{self.host}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
+        url = f"{self.host}{_with_query(path, query)}"
 
         def send() -> BaseHTTPResponse:
             with self._explained():
-                pool, own = self._open()[2], self._credentials.headers()
+                pool, own = self._connect().pool, self._credentials.headers()
             everything = HTTPHeaderDict({"User-Agent": _USER_AGENT, **headers})
             everything.extend(own)
             return pool.request(method, url, body=body, headers=everything, timeout=timeout, preload_content=not stream)
 
         answer = send()
         if answer.status == 401 and self._credentials.renew():
+            answer.drain_conn()  # so that the next request can use its connection
             answer = send()
         return answer
 
@@ -92,11 +104,11 @@ class Connection:
         from websocket import WebSocket
 
         with self._explained():
-            context, own = self._open()[1], self._credentials.headers()
-        options: dict[str, Any] = {"context": context} if context else {}
+            tls, own = self._connect().tls, self._credentials.headers()
+        options: dict[str, Any] = {"context": tls} if tls else {}
         if name := self._cluster.get("tls-server-name"):
             options["server_hostname"] = name
-        url = f"ws{self.host.removeprefix('http')}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
+        url = f"ws{self.host.removeprefix('http')}{_with_query(path, query)}"
         header = [*(f"{key}: {value}" for key, value in own), f"Sec-WebSocket-Protocol: {_PROTOCOLS}"]
         opened = WebSocket(sslopt=options, skip_utf8_validation=False)
         opened.connect(url, header=header, **_websocket_proxy(self._proxy()))  # type: ignore[no-untyped-call]
@@ -105,7 +117,7 @@ class Connection:
     def check(self) -> None:
         """A UserError if the kubeconfig's certificates or credentials cannot be used. Asks no server."""
         with self._explained():
-            self._open()
+            self._connect()
             self._credentials.headers()
 
     @contextlib.contextmanager
@@ -115,16 +127,16 @@ class Connection:
         except (UserError, OSError, ValueError, TypeError) as error:
             raise UserError(f"the kubeconfig cannot be used: {error}") from None
 
-    def _open(self) -> tuple[Certificate | None, ssl.SSLContext | None, PoolManager]:
-        """The user's certificate, and what connects with it: another one when an exec plugin gives another."""
+    def _connect(self) -> _Transport:
+        """The connections with the user's certificate; new ones when an exec plugin has renewed it."""
         certificate = self._credentials.certificate()
         with self._lock:
-            if self._opened is None or self._opened[0] != certificate:
-                context = _tls(self._cluster, certificate) if self.host.startswith("https:") else None
-                self._opened = (certificate, context, self._pool(context))
-            return self._opened
+            if self._transport is None or self._transport.certificate != certificate:
+                tls = _tls(self._cluster, certificate) if self.host.startswith("https:") else None
+                self._transport = _Transport(certificate, tls, self._pool(tls))
+            return self._transport
 
-    def _pool(self, context: ssl.SSLContext | None) -> PoolManager:
+    def _pool(self, tls: ssl.SSLContext | None) -> PoolManager:
         from urllib3 import PoolManager, ProxyManager, Retry
 
         tries = Retry(
@@ -137,8 +149,8 @@ class Connection:
             raise_on_status=False,
         )
         options: dict[str, Any] = {"maxsize": _CONNECTIONS, "retries": tries}
-        if context:
-            options["ssl_context"] = context
+        if tls:
+            options["ssl_context"] = tls
         if name := self._cluster.get("tls-server-name"):
             options["server_hostname"] = name
         proxy = self._proxy()
@@ -153,6 +165,10 @@ class Connection:
         server = urlsplit(self.host)
         found = urllib.request.getproxies().get(server.scheme, "")
         return "" if _is_direct(server.hostname or "") else found
+
+
+def _with_query(path: str, query: Query) -> str:
+    return f"{path}?{urlencode(query, doseq=True)}" if query else path
 
 
 def _tls(cluster: Mapping[str, Any], certificate: Certificate | None) -> ssl.SSLContext:

@@ -61,8 +61,7 @@ def context_of_user(name: str = "") -> dict[str, Any]:
         config = of_user()
     except UserError as error:
         raise UserError(f"your kubeconfig cannot be read: {error}") from None
-    found = entry(config, "contexts", name or str(config.get("current-context") or ""))
-    return dict(found["context"]) if found else {}
+    return dict(context_in(config, name) or {})
 
 
 def select(config: Kubeconfig, context: str | None = None) -> Access:
@@ -70,13 +69,13 @@ def select(config: Kubeconfig, context: str | None = None) -> Access:
     name = context or str(config.get("current-context") or "")
     if not name:
         raise UserError("it has no current context")
-    if (chosen := entry(config, "contexts", name)) is None:
+    if (chosen := context_in(config, name)) is None:
         raise UserError("it has no such context" if context else f"it has no context {name}, which is its current one")
     found = []
     for section in ("clusters", "users"):
         kind = section[:-1]
         # A user may be missing: some servers ask for none.
-        wanted = str(chosen["context"].get(kind) or "")
+        wanted = str(chosen.get(kind) or "")
         one = entry(config, section, wanted)
         if one is None and (wanted or kind == "cluster"):
             raise UserError(f"it has no {kind} {wanted or '(its context names none)'}")
@@ -124,6 +123,12 @@ def parse(text: str) -> Kubeconfig:
     if not _is_kubeconfig(config):
         raise UserError("it is not a kubeconfig")
     return dict(config)
+
+
+def context_in(config: Kubeconfig, name: str = "") -> Kubeconfig | None:
+    """A context, by default the current one: cluster, user, namespace. None if there is no such context."""
+    found = entry(config, "contexts", name or str(config.get("current-context") or ""))
+    return found["context"] if found else None
 
 
 def entry(config: Kubeconfig, section: str, wanted: str) -> Kubeconfig | None:

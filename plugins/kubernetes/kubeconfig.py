@@ -31,17 +31,17 @@ def load(given: str) -> Kubeconfig:
 
 def current_cluster(config: Kubeconfig, context: str = "", cluster: str = "") -> Kubeconfig | None:
     """The server of a kubeconfig, with a `Provider`'s overrides; None if it names none."""
-    chosen = entry(config, "contexts", context or config.get("current-context") or "")
+    chosen = kubeconfig.context_in(config, context)
     if chosen is None:
         return None
-    found = entry(config, "clusters", cluster or chosen["context"].get("cluster", ""))
+    found = entry(config, "clusters", cluster or chosen.get("cluster", ""))
     return found["cluster"] if found else None
 
 
 def namespace(config: Kubeconfig, context: str = "") -> str:
     """The context's namespace; empty if it sets none."""
-    chosen = entry(config, "contexts", context or config.get("current-context") or "")
-    return str(chosen["context"].get("namespace") or "") if chosen else ""
+    chosen = kubeconfig.context_in(config, context)
+    return str(chosen.get("namespace") or "") if chosen else ""
 
 
 def with_overrides(config: Kubeconfig, settings: Settings) -> Kubeconfig:
@@ -49,10 +49,10 @@ def with_overrides(config: Kubeconfig, settings: Settings) -> Kubeconfig:
     config = copy.deepcopy(config)
     if settings.context:
         config["current-context"] = settings.context
-    chosen = entry(config, "contexts", config.get("current-context") or "")
+    chosen = kubeconfig.context_in(config)
     if chosen is not None:
-        chosen["context"] |= {"cluster": settings.cluster} if settings.cluster else {}
-        chosen["context"] |= {"namespace": settings.namespace} if settings.namespace else {}
+        chosen |= {"cluster": settings.cluster} if settings.cluster else {}
+        chosen |= {"namespace": settings.namespace} if settings.namespace else {}
     return config
 
 
