@@ -49,7 +49,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         pulumi.log.warn(str(note))
     if config.platform:
         return workload_stack.build(resolved, config.platform)
-    base = Base.of(resolved)
+    base = PlatformResources.of(resolved)
     if config.workloads or config.teams:
         base.keep_from_lost_nodes()
     if any(args.shares_library for args in config.workloads.values()):
@@ -62,8 +62,8 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
 
 
 @dataclass
-class Base:
-    """What a stack's workloads run on."""
+class PlatformResources:
+    """The resources of a stack that its workloads run on."""
 
     resolved: ResolvedStack
     platform: Platform
@@ -74,8 +74,11 @@ class Base:
     _guard: Guard
 
     @classmethod
-    def of(cls, resolved: ResolvedStack, *, others: bool = False) -> Base:
-        """Creates cluster, namespace, volumes, queues and streams. `others`: a program declares workloads besides."""
+    def of(cls, resolved: ResolvedStack, *, more_workloads: bool = False) -> PlatformResources:
+        """Creates cluster, namespace, volumes, queues and streams.
+
+        `more_workloads`: whether the program declares workloads that the settings do not have.
+        """
         config = resolved.config
         cluster = Cluster("cluster", config.cluster, resolved.fleet)
         inside = pulumi.ResourceOptions(provider=cluster.provider)
@@ -106,7 +109,7 @@ class Base:
             autoscaled="keda" in config.cluster_controllers,
             opts=inside,
         )
-        runs = deployed_runs.recorded(deployed) if others else deployed_runs.of_jobs(config.workloads, deployed)
+        runs = deployed_runs.recorded(deployed) if more_workloads else deployed_runs.of_jobs(config.workloads, deployed)
         platform = Platform(
             cluster,
             namespace,

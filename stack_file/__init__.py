@@ -65,7 +65,7 @@ class StackFile:
 
 def read(file: Path) -> StackFile:
     """The file's content. Raises Unreadable with one line if it cannot be parsed."""
-    return _parsed(file, lambda text: _read(text, project_name(file.parent)))
+    return _parsed(file, lambda text: _read(text, file.parent))
 
 
 def read_sections(file: Path) -> StackFile:
@@ -186,7 +186,7 @@ def _read_sections(text: str) -> StackFile:
     return StackFile("", _config(content, reading.problems), (), tuple(reading.problems), reading.rewritten)
 
 
-def _read(text: str, project: str) -> StackFile:
+def _read(text: str, folder: Path) -> StackFile:
     content, reading = _content(text)
     if not isinstance(content, dict):
         return StackFile(
@@ -207,7 +207,7 @@ def _read(text: str, project: str) -> StackFile:
         others = tuple(key for key in content if key not in beside)
         return StackFile(others=others, problems=(*reading.problems, FileProblem(f"{problem}; put {inside} below it")))
     made = _config(config, reading.problems)
-    reading.problems += _without_prefix(config, project)
+    reading.problems += _without_prefix(config, folder)
     return StackFile("", made, tuple(content), tuple(reading.problems), reading.rewritten)
 
 
@@ -223,10 +223,11 @@ def _config(written: Mapping[str, Any], problems: list[FileProblem]) -> dict[str
     return config
 
 
-def _without_prefix(written: Mapping[str, Any], project: str) -> Iterator[FileProblem]:
+def _without_prefix(written: Mapping[str, Any], folder: Path) -> Iterator[FileProblem]:
     """Keys that Pulumi takes as those of a project with another name, where nothing reads them."""
-    for key in written if project != PROJECT else ():
-        if ":" not in key:
+    keys = [key for key in written if ":" not in key]
+    if keys and (project := project_name(folder)) != PROJECT:
+        for key in keys:
             yield FileProblem(f"{_shown(key)} has no prefix, so Pulumi reads {project}:{key}; write {PROJECT}:{key}")
 
 

@@ -21,7 +21,7 @@ from tensorplane.stack import ResolvedStack
 from tensorplane.workloads.pods import mounts, pod_sets
 from tensorplane.workloads.pods.objects import Manifest
 from tensorplane.workloads.sweep import manifest as submitted
-from tensorplane.workloads.sweep import template as of_stack
+from tensorplane.workloads.sweep import template as sweep_template
 from tensorplane.workloads.sweep.controller_objects import ACCOUNT
 from tensorplane.workloads.sweep.manifest import Submitted
 from tensorplane.workloads.sweep.workload import SweepArgs
@@ -65,10 +65,10 @@ def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
     pods = args.pod_sets()
     _check_gpus(job, platform, sum(each.gpus for each in pods), args)
     _check_default_queue(job, platform, args, found)
-    trial = of_stack.template_settings(args)
+    trial = sweep_template.template_settings(args)
     context = _without_file(job, of_jobs.context_of(job, trial, found, platform))
-    template = of_stack.template(trial, context, image=image)
-    run = of_stack.run_of(job.name, args.search, template)
+    template = sweep_template.template(trial, context, image=image)
+    run = sweep_template.run_of(job.name, args.search, template)
     controller = _image(args, found)
     return Planned(
         run,
@@ -110,7 +110,7 @@ def _submitted(
         template.job_set,
         context.volumes[name].at(path, read_only=False),
         mounts.inside(trial.checkpoints, trial.volumes, context.volumes),
-        of_stack.for_publishing(trial),
+        sweep_template.for_publishing(trial),
         ACCOUNT if platform.team else None,
     )
 

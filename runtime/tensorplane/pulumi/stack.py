@@ -14,7 +14,7 @@ from tensorplane.components.base import encrypted, stack_name
 from tensorplane.components.base.settings import Settings
 from tensorplane.core.errors import UserError
 from tensorplane.stack import checks, loading
-from tensorplane.stack.resources import Base
+from tensorplane.stack.resources import PlatformResources
 from tensorplane.stack_file import file_problems
 from tensorplane.workloads.component import Workload
 
@@ -71,7 +71,7 @@ class Stack:
         encrypted.keep(self._resolved.secret_words)
         for note in checks.notes(self._resolved):
             pulumi.log.warn(str(note))
-        self._base = Base.of(self._resolved, others=True)
+        self._base = PlatformResources.of(self._resolved, more_workloads=True)
         self._base.keep_from_lost_nodes()
         self._base.share_library()
         inside = self._base.inside
