@@ -15,6 +15,7 @@ from tensorplane.core.step import Step
 from tensorplane.toolchain import golang, releases, tool_folders
 from tensorplane.toolchain.go_module import GoModule
 from tensorplane.toolchain.golang import Go
+from tests.support import installed
 
 _MAIN = """package main
 
@@ -24,6 +25,12 @@ func main() { fmt.Println("built by", name) }
 
 const name = "the test"
 """
+
+
+@pytest.fixture(scope="session")
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This checkout's wheel."""
+    return installed.build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")

@@ -29,9 +29,8 @@ OWNERS = ("catalog", "drift", "image", "import_", "kops", "load", "preview", "se
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("member")
-    return installed.install(installed.build_wheel(folder), folder / "environment")
+def python(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed.install(wheel_file, tmp_path_factory.mktemp("member") / "environment")
 
 
 def test_every_command_of_members_can_be_imported_without_what_only_owners_have(python: Path, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from packaging.requirements import Requirement
 import tensorplane
 from tensorplane.core.paths import PACKAGE, PROJECT
 from tensorplane.workloads.pods import pod, sources
-from tests.support import installed
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
 _PINNED = (
@@ -30,8 +29,8 @@ _PINNED = (
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    return zipfile.ZipFile(installed.build_wheel(tmp_path_factory.mktemp("wheel")))
+def wheel(wheel_file: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(wheel_file)
 
 
 def test_it_has_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
