@@ -115,14 +115,14 @@ class Location:
             if container is None or part in _MARKERS:
                 continue
             annotation = _inside(container, str(part))
-            if isinstance(part, int) and isinstance(_at(tree, path), Mapping | str):
+            if isinstance(part, int) and isinstance(value_at(tree, path), Mapping | str):
                 # One item without its list: the model has it at position 0, the file at none.
                 continue
             if model:
                 ancestors.append((tuple(path[:-1]), model))
             path.append(str(part))
             model = container if is_model(container) else None
-        parent = _at(tree, path[:-1])
+        parent = value_at(tree, path[:-1])
         siblings = parent if isinstance(parent, Mapping) else {}
         return cls(tuple(path), model, siblings, ancestors=tuple(ancestors), expected=tuple(models(annotation)))
 
@@ -135,7 +135,7 @@ def written_path(path: Key, tree: Any) -> Key:
         if alone and key.isdecimal():
             continue
         found.append(key)
-        tree = _at(tree, [key])
+        tree = value_at(tree, [key])
     return tuple(found)
 
 
@@ -169,7 +169,7 @@ def _passes(check: TypeAdapter[Any], value: Any) -> bool:
     return True
 
 
-def _at(tree: Any, path: Iterable[str]) -> Any:
+def value_at(tree: Any, path: Iterable[str]) -> Any:
     """What is at a path of a tree; None if nothing is."""
     for key in path:
         if isinstance(tree, list):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorplane.components.base.location import value_at
 from tensorplane.components.base.problems import Key, Note, Problem
 from tensorplane.version import __version__
 
@@ -61,7 +62,7 @@ def rename(tree: dict[str, Any], retired: Sequence[Retired] | None = None, versi
         for path in list(_paths(tree, tuple(each.path.split(".")))):
             to = (*path[:-1], each.name)
             text = f"is called {each.name} since {each.since}, and {each.refused_by} refuses this name; rename it"
-            if each.name in _at(tree, path[:-1]):
+            if each.name in value_at(tree, path[:-1]):
                 problems.append(Problem(path, f"is the former name of {each.name}, which is set, too; remove it"))
                 tree = _without(tree, path)
                 continue
@@ -91,12 +92,6 @@ def _paths(value: Any, pattern: Key, at: Key = ()) -> Iterator[Key]:
     elif isinstance(value, Mapping):
         for key in value if pattern[0] == "*" else {pattern[0]} & value.keys():
             yield from _paths(value[key], pattern[1:], (*at, key))
-
-
-def _at(tree: Any, path: Key) -> Any:
-    for key in path:
-        tree = tree[key]
-    return tree
 
 
 def _without(tree: dict[str, Any], path: Key, name: str | None = None) -> dict[str, Any]:

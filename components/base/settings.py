@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tensorplane import stack_file
 from tensorplane.components.base import problems, retired, stack_name
+from tensorplane.components.base.location import value_at
 from tensorplane.components.base.model import Model
 from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean
 from tensorplane.stack_file import StackFile
@@ -125,7 +126,9 @@ class Settings:
     def secret_words(self) -> set[str]:
         """Every text in the encrypted values that no message may show; names of settings are public."""
         known = problems.setting_names() if self.secret else set()
-        return {word for path in self.secret for word in _words(_at(self.tree, path)) if word and word not in known}
+        return {
+            word for path in self.secret for word in _words(value_at(self.tree, path)) if word and word not in known
+        }
 
 
 _PREFIX = f"{stack_file.PROJECT}:"
@@ -209,12 +212,6 @@ def _not_in(clear: Any, value: Any, at: Key = ()) -> Iterator[Key]:
             yield from _not_in(known, inner, (*at, str(index)))
     elif type(value) is not type(clear) or value != clear:
         yield at
-
-
-def _at(tree: Any, path: Key) -> Any:
-    for key in path:
-        tree = tree[int(key)] if isinstance(tree, list) else tree[key]
-    return tree
 
 
 def _words(value: Any) -> Iterator[str]:
