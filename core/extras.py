@@ -40,22 +40,27 @@ def explain(error: ModuleNotFoundError) -> str:
 
 def pinned(extra: str) -> str:
     """The requirement that gives others an extra of the version that runs here: from an index, or from its origin."""
-    whole = f"{PACKAGE}[{extra}]"
-    try:
-        origin = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}")
-    except metadata.PackageNotFoundError:
-        origin = {}
-    url, repository = str(origin.get("url", "")), origin.get("vcs_info")
-    if repository:
-        return f"{whole} @ {repository['vcs']}+{url}@{repository['commit_id']}"
+    address = _origin()
     # A file of this machine is of no use elsewhere.
-    return f"{whole} @ {url}" if url.startswith("http") else f"{whole}=={__version__}"
+    is_index = not address or address.startswith("file:")
+    return f"{PACKAGE}[{extra}]" + (f"=={__version__}" if is_index else f" @ {address}")
 
 
 def _line(extra: str, missing: list[str]) -> str:
     is_missing = "is missing or has" if len(missing) == 1 else "are missing or have"
-    whole = f"{PACKAGE}[{extra}]"
-    return f"{whole}: {', '.join(missing)} {is_missing} another version; run: pip install '{whole}'"
+    whole, address = f"{PACKAGE}[{extra}]", _origin()
+    wanted = f"{whole} @ {address}" if address else whole
+    return f"{whole}: {', '.join(missing)} {is_missing} another version; run: pip install '{wanted}'"
+
+
+def _origin() -> str:
+    """The address that the package was installed from: of a repository or a file; empty if from an index."""
+    try:
+        origin = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}")
+    except metadata.PackageNotFoundError:
+        return ""
+    url, repository = str(origin.get("url", "")), origin.get("vcs_info")
+    return f"{repository['vcs']}+{url}@{repository['commit_id']}" if repository else url
 
 
 def _missing(extra: str) -> list[Requirement]:

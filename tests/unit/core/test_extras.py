@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from importlib import metadata
 from pathlib import Path
 
@@ -48,6 +50,17 @@ def test_a_module_that_is_missing_names_the_smallest_extra_that_has_it(
     assert said == [f"tensorplane[platform]: pulumi-made-up {_IS_MISSING} 'tensorplane[platform]'"]
     (other,) = exit_codes.error_lines("tensorplane up", ModuleNotFoundError("no module", name="stranger"))
     assert "stopped by an unforeseen ModuleNotFoundError" in other
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_remedy_installs_from_where_the_package_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index may have it, and what an index has under its name may be something else."""
+    url = "file:///some%20folder/tensorplane-0.1.0-py3-none-any.whl"
+    about = type("About", (), {"read_text": lambda _, name: json.dumps({"url": url}), "version": "0"})
+    monkeypatch.setattr(metadata, "distribution", lambda name: about())
+    with pytest.raises(UserError, match=re.escape(f"run: pip install 'tensorplane[platform] @ {url}'")):
+        extras.require("platform")
+    assert "file:" not in extras.pinned("dev"), "other machines do not have the file"
 
 
 def test_in_a_checkout_nothing_is_missing() -> None:
