@@ -31,6 +31,7 @@ from tensorplane.stack import budgets, checks, gpu_guard, team_members, team_ser
 from tensorplane.stack.gpu_guard import Guard
 from tensorplane.stack.resolved import ResolvedStack
 from tensorplane.stack.settings import StackConfig
+from tensorplane.version import __version__
 from tensorplane.workloads.component import Platform, Space
 from tensorplane.workloads.pods.library import SharedLibrary
 from tensorplane.workloads.training_job import deployed_runs
@@ -250,6 +251,7 @@ def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Wor
     access = {"kubeconfig": cluster.kubeconfig} if cluster.native is not None else {}
     return {
         outputs.VERSION_KEY: outputs.VERSION,
+        outputs.PROGRAM_KEY: __version__,
         **of_fleet,
         **access,
         "cluster": cluster.args.kind,

@@ -11,6 +11,7 @@ from tensorplane.components.base import encrypted, outputs, stack_name
 from tensorplane.components.base.labels import STACK
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.stack.resolved import ResolvedStack
+from tensorplane.version import __version__
 from tensorplane.workloads.component import Platform, Space
 from tensorplane.workloads.training_job import deployed_runs
 
@@ -29,6 +30,7 @@ def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
     workloads = {name: args.build(name, ("workloads", name), on, inside) for name, args in resolved.workloads.items()}
     return {
         outputs.VERSION_KEY: outputs.VERSION,
+        outputs.PROGRAM_KEY: __version__,
         "platform": platform,
         "cluster": config.cluster.kind,
         "namespace": known.namespace,

@@ -18,6 +18,8 @@ from tensorplane.components.base.sdk import pulumi
 VERSION = 1
 VERSION_KEY = "factsVersion"
 """Where the version is. A state without it is of version 1."""
+PROGRAM_KEY = "tensorplaneVersion"
+"""The stack's output that says which version of tensorplane deployed it last."""
 GPU_GUARD_KEY = "gpuGuard"
 """The stack's output that says whether pods with GPUs that nobody gave them are denied: `deny` or `warn`."""
 

@@ -26,6 +26,7 @@ from tensorplane.driver.tools import make_pulumi_work_here
 from tensorplane.driver.update import (
     data_at_risk,
     engine_events,
+    history,
     locks,
     pending_operations,
     policy_pack,
@@ -133,8 +134,8 @@ class Stack:
         self._update(["up", *more], step, preview=preview, variables=_TAKE_OVER if restore else MappingProxyType({}))
         if record:
             record.save()
-        history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
-        changes = dict(history[0].get("resourceChanges") or {})
+        updates = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
+        changes = dict(updates[0].get("resourceChanges") or {})
         # Resources that the program only reads, such as the stack's own outputs, do not count as changes.
         changes.pop("read", None)
         return changes
@@ -164,10 +165,9 @@ class Stack:
 
     def _differing(self) -> set[str]:
         """The sections of the settings that differ from the last update; all of them if it failed."""
-        history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
-        if not history or history[0].get("result") != "succeeded":
+        before = history.last_settings(json.loads(self._call("stack", "history", "--json", "--page-size", "1")))
+        if before is None:
             return {*run_effects.SECTIONS, "namespace", "teams"}
-        before = {key.partition(":")[2]: _value(entry) for key, entry in (history[0].get("config") or {}).items()}
         sections = (*run_effects.SECTIONS, "teams")
         differ = {each for each in sections if self.settings.section(each) != before.get(each, {})}
         renamed = before.get("namespace", self.settings.namespace) != self.settings.namespace
@@ -278,15 +278,6 @@ def open_stack(target: Target) -> Stack:
     make_pulumi_work_here()
     environment = {**target.environment(), **recorded_usage.variables(settings, target)}
     return Stack(settings, toolchain.tools().path("pulumi"), environment)
-
-
-def _value(entry: dict[str, Any] | None) -> Any:
-    """The value of a setting in the history of updates, which stores maps as JSON."""
-    text = (entry or {}).get("value")
-    try:
-        return json.loads(text) if text is not None else {}
-    except ValueError:
-        return text
 
 
 def diagnostics(output: str) -> list[str]:

@@ -80,7 +80,7 @@ class Preview:
         at_risk = find_risks(
             list_planned(streamed.events),
             Acknowledged.of(self.settings),
-            export=self._state,
+            export=self.state,
             cluster=lambda: ClusterVolumes.of(self.api, self.settings.namespace) if self.api else ClusterVolumes(),
         )
         found = replace(
@@ -113,7 +113,8 @@ class Preview:
         aside.join()
         return Streamed(received, code != 0, tuple(complaints), tuple(notes))
 
-    def _state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
+        """The deployed state, as `pulumi stack export` prints it."""
         argv: list[str | Path] = [self.pulumi, "stack", "export", "--stack", self.settings.name]
         exported: dict[str, Any] = json.loads(call(argv, self.settings.folder, self.environment))
         return exported
@@ -123,7 +124,7 @@ class Preview:
         if self.api is None:
             return []
         of = self.settings
-        found = claims.list_deleted(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
+        found = claims.list_deleted(self.state(), of.namespace, of.section("volumes"), self.api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise UserError(*lost)
         return [str(one) for one in found]
