@@ -4,7 +4,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NoReturn, Protocol, TypeVar, Union, runtime_checkable
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, NoReturn, TypeVar, Union
 
 from pydantic import (
     AfterValidator,
@@ -15,13 +16,16 @@ from pydantic import (
     GetCoreSchemaHandler,
     InstanceOf,
     Tag,
+    ValidationError,
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, SchemaValidator, core_schema
 from pydantic_core.core_schema import no_info_before_validator_function
 
+from tensorplane.components.base import sdk
 from tensorplane.components.base.labels import is_label_key
+from tensorplane.components.base.produced import Produced
 
 
 @dataclass(frozen=True)
@@ -38,19 +42,33 @@ Relocation = Callable[[str, Any], Moved]
 """A function of the name of the map with the old key, such as a volume's name, and the value of that key."""
 
 
-@runtime_checkable
-class Produced(Protocol):
-    """A value that another resource will produce: a `pulumi.Output`, for modules that do not import Pulumi."""
+class _OnceKnown:
+    """Checks a value that another resource produces once it is known: it is as the settings allow, whoever gives it.
 
-    def apply(self, func: Callable[[Any], Any], run_with_unknowns: bool = False) -> Any:
-        """The result of a function of the value."""
+    A preview does not know it yet. The message leaves the value out, which may be a secret.
+    """
 
-    def future(self, with_unknowns: bool | None = None) -> Any:
-        """An awaitable of the value."""
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        # Read at the first use: the model's own schema may still change what is in it.
+        of_value = lru_cache(1)(lambda: SchemaValidator(schema["choices"][0]))
+
+        def checked(given: Any, info: core_schema.ValidationInfo) -> Any:
+            def check(value: Any) -> Any:
+                try:
+                    return of_value().validate_python(value)
+                except ValidationError as error:
+                    reasons = "; ".join(each["msg"] for each in error.errors(include_url=False, include_input=False))
+                    key = to_camel(info.field_name or "")
+                    raise sdk.pulumi.RunError(f"{key}: a value of another resource is not allowed: {reasons}") from None
+
+            return given.apply(check) if isinstance(given, Produced) else given
+
+        return core_schema.with_info_after_validator_function(checked, schema)
 
 
 T = TypeVar("T")
-In = Union[T, SkipJsonSchema[InstanceOf[Produced]]]  # noqa: UP007  # mypy takes no generic alias written with |
+In = Annotated[Union[T, SkipJsonSchema[InstanceOf[Produced]]], _OnceKnown()]  # noqa: UP007  # mypy takes no | here
 """A value, or one that another resource will produce. Only for leaves: values that decide the resources are plain."""
 
 

@@ -12,7 +12,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tensorplane.components.base import field_docs
 from tensorplane.components.base.family import Variant
-from tensorplane.components.base.model import Model, Produced
+from tensorplane.components.base.model import Model
+from tensorplane.components.base.produced import Produced
 from tensorplane.workloads.kinds import WorkloadArgs
 
 _HEAD = '''"""The arguments of workloads, as types. Generated from the settings' models: UPDATE_GOLDEN=1 pytest

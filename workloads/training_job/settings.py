@@ -21,13 +21,13 @@ from tensorplane.components.base.model import (
     Name,
     NonEmptyStr,
     ObjectName,
-    Produced,
     RelativePath,
     Resources,
     argument,
     is_name,
     refuse_all_but,
 )
+from tensorplane.components.base.produced import Produced
 from tensorplane.components.base.value_types import Image
 from tensorplane.workloads.pods.files import Script, Source, Target, of_script
 from tensorplane.workloads.pods.mounts import Location, MountArgs

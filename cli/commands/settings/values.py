@@ -12,7 +12,8 @@ from pydantic.fields import FieldInfo
 
 from tensorplane.cli.commands.settings.path import SettingsPath
 from tensorplane.components.base.family import Variant
-from tensorplane.components.base.model import Model, Name, OneOf, Produced, RelativePath
+from tensorplane.components.base.model import Model, Name, OneOf, RelativePath
+from tensorplane.components.base.produced import Produced
 from tensorplane.workloads.pods import files as pods_files
 from tensorplane.workloads.training_job import settings as training_job_settings
 
