@@ -16,6 +16,7 @@ from tensorplane import stack_file
 from tensorplane.core import whole_file
 from tensorplane.core.errors import UserError
 from tensorplane.core.paths import PROJECT
+from tensorplane.driver import program_settings
 from tensorplane.stack_file import StackFile
 
 ENVIRONMENT = (
@@ -68,12 +69,12 @@ class StackSettings:
 
     @property
     def _written(self) -> StackFile:
-        return read(self.project / self.file.name)
+        return declared(self.project / self.file.name)
 
     def source(self) -> Path:
-        """The project's file. A UserError if it does not exist."""
+        """The project's file. A UserError if it does not exist, nor a program's settings in its place."""
         source = self.project / self.file.name
-        if not source.exists():
+        if not (source.exists() or declared(source).config):
             have = ", ".join(stack_names(self.project)) or "none"
             raise UserError(f"stack {self.name}: {source.name} does not exist; choose one of {have}")
         return source
@@ -149,6 +150,20 @@ def read(source: Path) -> StackFile:
         return stack_file.read(source) if source.exists() else StackFile()
     except stack_file.Unreadable as error:
         raise UserError(str(error)) from None
+
+
+def declared(source: Path) -> StackFile:
+    """A stack's settings, unchecked: those of its file, else those that its program in Python declared at the last
+    update."""
+    found = read(source)
+    if has_settings(found):
+        return found
+    return program_settings.recorded(source.parent, source.name.split(".")[1]) or found
+
+
+def has_settings(found: StackFile) -> bool:
+    """Whether a stack's file has settings of tensorplane, rather than of a program alone."""
+    return any(key.startswith(f"{stack_file.PROJECT}:") for key in found.config)
 
 
 def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:

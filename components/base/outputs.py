@@ -20,6 +20,8 @@ VERSION_KEY = "factsVersion"
 """Where the version is. A state without it is of version 1."""
 PROGRAM_KEY = "tensorplaneVersion"
 """The stack's output that says which version of tensorplane deployed it last."""
+SETTINGS_KEY = "tensorplaneSettings"
+"""The stack's output with the settings that a program in Python declared, as JSON."""
 GPU_GUARD_KEY = "gpuGuard"
 """The stack's output that says whether pods with GPUs that nobody gave them are denied: `deny` or `warn`."""
 

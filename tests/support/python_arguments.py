@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 import types
+from collections.abc import Collection
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import InstanceOf
@@ -14,9 +15,10 @@ from tensorplane.components.base import field_docs
 from tensorplane.components.base.family import Variant
 from tensorplane.components.base.model import Model
 from tensorplane.components.base.produced import Produced
+from tensorplane.stack.settings import StackConfig
 from tensorplane.workloads.kinds import WorkloadArgs
 
-_HEAD = '''"""The arguments of workloads, as types. Generated from the settings' models: UPDATE_GOLDEN=1 pytest
+_HEAD = '''"""The arguments of stacks and workloads, as types, from the settings' models: UPDATE_GOLDEN=1 pytest
 tests/unit/python/test_arguments.py"""
 
 from __future__ import annotations
@@ -34,24 +36,26 @@ def module() -> str:
     """The text of `runtime/tensorplane/pulumi/arguments.py`."""
     models: dict[str, str] = {}
     kinds = [kind for _, kind in sorted(WorkloadArgs.variants.items())]
-    classes = [_class(kind, models) for kind in kinds]
+    # In a program, a stack has its own workloads and no platform in another stack.
+    classes = [_class(StackConfig, models, without=("platform", "workloads"))]
+    classes += [_class(kind, models, without=("kind",)) for kind in kinds]
     imports = "\n".join(sorted(f"from {home} import {name}" for name, home in models.items()))
     # A class of a kind's name is the workload.
     shown = sorted(models.keys() - {_name(kind) for kind in kinds})
-    shown += [f"{_name(kind)}Arguments" for kind in kinds]
+    shown += ["StackArguments", *(f"{_name(kind)}Arguments" for kind in kinds)]
     exported = "\n".join(f'    "{name}",' for name in sorted(shown))
     return f"{_HEAD}{imports}\n\n__all__ = [\n{exported}\n]\n\n\n" + "\n\n\n".join(classes) + "\n"
 
 
-def _name(kind: type[Variant]) -> str:
-    return kind.__name__.removesuffix("Args")
+def _name(kind: type[Model]) -> str:
+    return kind.__name__.removesuffix("Args").removesuffix("Config")
 
 
-def _class(kind: type[Variant], models: dict[str, str]) -> str:
+def _class(kind: type[Model], models: dict[str, str], *, without: Collection[str]) -> str:
     lines = [f"class {_name(kind)}Arguments(TypedDict, total=False):"]
     lines += [f'    """{_doc(inspect.getdoc(kind) or "", 4)}"""', ""]
     for name, field in kind.model_fields.items():
-        if name == "kind":
+        if name in without:
             continue
         shown = _type(field.annotation, models)
         lines.append(f"    {name}: {f'Required[{shown}]' if field.is_required() else shown}")
@@ -102,6 +106,7 @@ def _choices(model: type[Model]) -> list[type[Model]]:
 
 
 def _named(model: type[Model], models: dict[str, str]) -> str:
+    assert models.get(model.__name__, model.__module__) == model.__module__, f"two models are called {model.__name__}"
     models[model.__name__] = model.__module__
     return model.__name__
 

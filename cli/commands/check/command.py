@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tensorplane.cli.stack_config import encrypted, load
+from tensorplane.cli.stack_config import encrypted, is_of_program, load
 from tensorplane.components.base.problems import Note
 from tensorplane.components.base.settings import Settings
 from tensorplane.core.errors import UserError
@@ -18,6 +18,8 @@ def run(file: Path, compare: Callable[[ResolvedStack], Iterable[Note]] | None = 
 
     `compare`: compares valid settings with the stack's cluster, and has notes about it.
     """
+    if is_of_program(file):
+        return f"{file.name}: no settings of tensorplane; those that a program declares are checked when it runs"
     resolved = load(file)
     # An environment of Pulumi ESC may have settings that the file lacks.
     if "environment" not in read(file).others and (nothing := Settings.of_file(read(file)).declares_nothing()):

@@ -166,7 +166,7 @@ def opened(stack: str, context: str, policies: Policies = Policies.RUN) -> Itera
 def _compare(settings: StackSettings, target: Target) -> None:
     """Raises the problems that only the cluster reveals. The engine reports those of the settings."""
     file = settings.source()
-    if target.cloud or stack_config.encrypted(file, "cluster", "namespace"):
+    if target.cloud or stack_config.is_of_program(file) or stack_config.encrypted(file, "cluster", "namespace"):
         return
     try:
         config = stack_config.load(file)

@@ -11,7 +11,7 @@ from tensorplane.cli import stack_config
 from tensorplane.cli.access import Access
 from tensorplane.components.base.settings import Settings
 from tensorplane.core.errors import UserError
-from tensorplane.driver.stack_settings import read
+from tensorplane.driver.stack_settings import declared
 from tensorplane.stack import model_folders, team_settings
 
 
@@ -39,8 +39,8 @@ class Platform:
 
     @classmethod
     def of_stack(cls, stack: str) -> Platform:
-        """That of a stack's file, for who deploys it."""
-        return cls(stack, Settings.of_file(read(stack_config.file(stack))))
+        """That of a stack, for who deploys it."""
+        return cls(stack, Settings.of_file(declared(stack_config.file(stack))))
 
     @classmethod
     def of_team(cls, access: Access) -> Platform:

@@ -71,10 +71,11 @@ def run(stack: str, context: str, console: Console, *, as_json: bool) -> int:
 def _found(stack: str, context: str, console: Console) -> Upgrade:
     file = stack_config.file(stack)
     try:
-        resolved = stack_config.load(file)
+        # A program checks the settings that it declares, and warns of former names, in the preview.
+        notes = () if stack_config.is_of_program(file) else stack_config.load(file).former_names
     except UserError as error:
         return Upgrade(stack, __version__, "", refused=tuple(error.lines))
-    renamed = tuple(map(str, resolved.former_names))
+    renamed = tuple(map(str, notes))
     embedded = Target.of(context, stack=stack).embedded
     with engine.opened(stack, context) as preview, console.status(f"previewing {stack}"):
         if not preview.stays:

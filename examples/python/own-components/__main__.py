@@ -4,14 +4,12 @@ import tensorplane.pulumi as tp
 from components import team
 
 TEAMS = {"vision": 8, "speech": 4}
-parts = [team.sections(name, cpus) for name, cpus in TEAMS.items()]
 platform = tp.Stack(
     "company",
-    {
-        "cluster": {"kind": "existing", "context": "lab"},
-        "controllers": {"jobset": "chart"},
-        **{section: {key: one for part in parts for key, one in part[section].items()} for section in parts[0]},
-    },
+    cluster=tp.Existing(context="lab"),
+    controllers=tp.ControllersArgs(jobset="chart"),
+    queues={name: team.queue(cpus) for name, cpus in TEAMS.items()},
+    volumes={f"{name}-models": team.models() for name in TEAMS},
 )
 for name in TEAMS:
     team.nightly(name, platform)

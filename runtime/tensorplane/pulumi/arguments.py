@@ -1,4 +1,4 @@
-"""The arguments of workloads, as types. Generated from the settings' models: UPDATE_GOLDEN=1 pytest
+"""The arguments of stacks and workloads, as types, from the settings' models: UPDATE_GOLDEN=1 pytest
 tests/unit/python/test_arguments.py"""
 
 from __future__ import annotations
@@ -9,6 +9,22 @@ from typing import Any, Literal, Required, TypedDict
 import pulumi
 
 from tensorplane.components.base.model import Resources
+from tensorplane.components.clusters.aks import Aks
+from tensorplane.components.clusters.eks import Eks
+from tensorplane.components.clusters.embedded import Embedded
+from tensorplane.components.clusters.existing import Existing
+from tensorplane.components.clusters.gke import Gke
+from tensorplane.components.controllers.registry import ControllersArgs
+from tensorplane.components.datasets.settings import DatasetArgs
+from tensorplane.components.gpu_runtime.operator import Operator
+from tensorplane.components.gpu_runtime.plugin import Plugin
+from tensorplane.components.gpu_runtime.present import Present
+from tensorplane.components.lost_nodes.settings import NodesArgs
+from tensorplane.components.node_groups.settings import NodeGroupArgs
+from tensorplane.components.queues.settings import CohortArgs, QueueArgs, TeamArgs
+from tensorplane.components.streams.settings import StreamArgs
+from tensorplane.components.volumes.acknowledged import AcknowledgeArgs
+from tensorplane.components.volumes.settings import VolumeArgs
 from tensorplane.workloads.model_server.exposure.settings import ClientArgs, GatewayArgs, LoadBalancerArgs
 from tensorplane.workloads.model_server.settings import BatchingArgs, ModelPageArgs, ServedModel
 from tensorplane.workloads.pipeline.settings import StageArgs
@@ -36,11 +52,20 @@ from tensorplane.workloads.training_job.strategies.single import Single
 from tensorplane.workloads.training_job.strategies.tpu import Tpu
 
 __all__ = [
+    "AcknowledgeArgs",
+    "Aks",
     "BatchingArgs",
     "Checkpoints",
     "ClientArgs",
+    "CohortArgs",
+    "ControllersArgs",
+    "DatasetArgs",
     "Destination",
+    "Eks",
+    "Embedded",
+    "Existing",
     "GatewayArgs",
+    "Gke",
     "InputArgs",
     "JobSettings",
     "LagScalingArgs",
@@ -52,11 +77,17 @@ __all__ = [
     "ModelServerArguments",
     "MountArgs",
     "MultiWorkerMirrored",
+    "NodeGroupArgs",
+    "NodesArgs",
     "NotebookArguments",
     "OnSuccess",
+    "Operator",
     "OutputArgs",
     "ParameterServer",
     "PipelineArguments",
+    "Plugin",
+    "Present",
+    "QueueArgs",
     "RecordedArgs",
     "RecorderArguments",
     "Resources",
@@ -66,16 +97,62 @@ __all__ = [
     "SecretKey",
     "ServedModel",
     "Single",
+    "StackArguments",
     "StageArgs",
+    "StreamArgs",
     "StreamUseArgs",
     "SweepArguments",
+    "TeamArgs",
     "TensorBoardArguments",
     "Tpu",
     "TrainingJobArguments",
     "TriggerArgs",
+    "VolumeArgs",
     "WindowArgs",
     "Within",
 ]
+
+
+class StackArguments(TypedDict, total=False):
+    """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; other settings refer to the
+    name."""
+
+    cluster: Aks | Eks | Embedded | Existing | Gke | Mapping[str, Any]
+    """The cluster: `embedded` (on this machine), `existing` (a context of your kubeconfig), or a new one in a cloud."""
+    node_groups: Mapping[str, NodeGroupArgs | Mapping[str, Any]]
+    """Node groups. On an existing cluster they describe the existing nodes."""
+    nodes: NodesArgs | Mapping[str, Any]
+    """What holds for all nodes."""
+    gpu_runtime: Operator | Plugin | Present | Mapping[str, Any] | None
+    """How GPUs become available to pods; by default what the kind of cluster requires, if a node group has GPUs."""
+    namespace: str | None
+    """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
+    gpus_in_other_namespaces: Literal["deny", "warn", "allow"] | None
+    """What becomes of pods with GPUs in namespaces that no stack manages: `deny` by default on a new cluster that
+    the stack creates, `allow` on an existing one. A stack that an earlier version deployed warns until this is
+    set."""
+    controllers: ControllersArgs | Mapping[str, Any]
+    """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus, Traefik, Argo Workflows) the
+    stack installs."""
+    volumes: Mapping[str, VolumeArgs | Mapping[str, Any]]
+    """Persistent storage, which outlives the workloads that mount it."""
+    streams: Mapping[str, StreamArgs | Mapping[str, Any]]
+    """Kafka topics that workloads read and write."""
+    datasets: Mapping[str, DatasetArgs | Mapping[str, Any]]
+    """Named, versioned collections of files on volumes."""
+    queues: Mapping[str, QueueArgs | Mapping[str, Any]]
+    """Kueue queues, which share the cluster between jobs."""
+    cohorts: Mapping[str, CohortArgs | Mapping[str, Any]]
+    """Cohorts: queues that lend to each other before they borrow from others."""
+    topology: Sequence[str] | None
+    """Topology levels from wide to narrow, such as [zone, host], for topology-aware scheduling by Kueue. Requires
+    groups with a fixed number of nodes. By default `[host]` if `min` equals `max` in all GPU groups, so that
+    Kueue admits a job only when nodes have room for its pods; otherwise `[]`, with which queues only count GPUs
+    and the scheduler places pods."""
+    teams: Mapping[str, TeamArgs | Mapping[str, Any]]
+    """Additional namespaces with queues."""
+    acknowledge: AcknowledgeArgs | Mapping[str, Any]
+    """Losses of data that this change intends. Remove the entries once they are deployed."""
 
 
 class ModelServerArguments(TypedDict, total=False):

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Unpack
 
 import pulumi
 
 from tensorplane import stack, stack_file
-from tensorplane.components.base import encrypted, stack_name
+from tensorplane.components.base import encrypted, outputs, stack_name
 from tensorplane.components.base.settings import Settings
 from tensorplane.core.errors import UserError
+from tensorplane.pulumi import written
+from tensorplane.pulumi.arguments import StackArguments
 from tensorplane.stack import checks, loading
 from tensorplane.stack.resources import PlatformResources
 from tensorplane.stack_file import file_problems
@@ -46,24 +52,35 @@ class Stack:
 
     Its resources have the names and types of those that a stack's file declares, so that a stack can move from the one
     to the other. The program exports `workloads`, `namespace` and the other outputs of a stack, by which the next
-    update knows the runs of its jobs.
+    update knows the runs of its jobs, and its settings, by which `tensorplane why` and other commands know the stack.
     """
 
-    def __init__(self, name: str, settings: Mapping[str, Any], *, project: Path | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        project: Path | None = None,
+        **sections: Unpack[StackArguments],
+    ) -> None:
         """`name`: in place of the stack's name, such as in its namespace `tensorplane-NAME`. `settings`: sections as in
-        YAML, whose values may be outputs of other resources. `project`: the folder of scripts and files, by default
-        that of the nearest `Pulumi.yaml`.
+        YAML, as `settings` reads them, and `sections`: further ones, in Python's spelling. Values may be outputs of
+        other resources. `project`: the folder of scripts and files, by default that of the nearest `Pulumi.yaml`.
 
         `pulumi.RunError` with every problem of the settings, a line each.
         """
         global _program
         if _program is not None and _program._is_running():
             raise pulumi.RunError(f"{name}: stack {_program.name} is in this program already; use a program for each")
+        more = written.tree(sections)
+        if twice := sorted(settings.keys() & more.keys()):
+            raise pulumi.RunError("\n".join(f"{each}: is in settings and an argument; give it once" for each in twice))
         self.name: str = name
         self._project = project
         self._monitor = pulumi.runtime.settings.get_monitor()
+        self._problems: list[str] = []
         stack_name.configure(name)
-        self._settings = Settings(dict(settings))
+        self._settings = Settings({**settings, **more})
         try:
             self._resolved = stack.load(self._settings, project)
         except UserError as error:
@@ -85,13 +102,15 @@ class Stack:
     def add(self, kind: str, name: str, tree: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> Workload:
         """Creates a workload. `tree`: its settings as in YAML, without `kind`.
 
-        `pulumi.RunError` with every problem of them, a line each.
+        With problems, the program goes on, so that it ends with those of all its workloads: a `pulumi.RunError` with a
+        line for each. What is made of the refused one's outputs is not created.
         """
         own = Settings({"platform": self.name, "workloads": {name: {"kind": kind, **tree}}})
         try:
             found = loading.load_on(own, self._settings, self._resolved.config, self._project)
         except UserError as error:
-            raise pulumi.RunError("\n".join(_for_program(line, kind, name) for line in error.lines)) from None
+            self._problems += [_for_program(line, kind, name) for line in error.lines]
+            return Refused(name, self._failure)
         platform = replace(self._base.platform, settings=found.platform)
         options = pulumi.ResourceOptions.merge(self._base.inside, opts) if opts else self._base.inside
         made = found.config.workloads[name].build(name, ("workloads", name), platform, options)
@@ -102,13 +121,35 @@ class Stack:
         self._export()
         return made
 
+    @cached_property
+    def _failure(self) -> pulumi.Output[Any]:
+        """An output that ends the program. It is made with the first problem, and read when the program is through."""
+
+        def fail(_: object) -> None:
+            raise pulumi.RunError("\n".join(self._problems))
+
+        return pulumi.Output.from_input(None).apply(fail)
+
     def _export(self) -> None:
         for name, value in self._base.outputs(self._workloads).items():
             pulumi.export(name, value)
+        # A default of the namespace is of this name, and not of the Pulumi stack's.
+        known = {**self._settings.tree, "namespace": self._resolved.config.namespace_name}
+        pulumi.export(outputs.SETTINGS_KEY, json.dumps(written.without_outputs(known), sort_keys=True))
 
     def _is_running(self) -> bool:
         """Whether it is of the running program, and not of one that a test has run before."""
         return self._monitor is pulumi.runtime.settings.get_monitor()
+
+
+class Refused(Workload):
+    """A workload with problems, in a program that goes on only to find the others."""
+
+    def __init__(self, name: str, failure: pulumi.Output[Any]) -> None:
+        super().__init__("tensorplane:index:Refused", name)
+        self.outputs = defaultdict(lambda: failure)
+        self.gpus = 0
+        self.register_outputs({})
 
 
 def _for_program(line: str, kind: str, name: str) -> str:

@@ -111,6 +111,59 @@ def test_a_fault_names_the_argument(given: dict[str, Any], line: str) -> None:
         rendering.run(program)
 
 
+def test_the_faults_of_all_workloads_end_the_program_together() -> None:
+    def program() -> None:
+        platform = tp.Stack("ml", _TREE)
+        first = tp.TrainingJob("first", platform=platform, **{**_JOB, "queue": "reserch"})
+        pulumi.export("made of a refused one", first.outputs["jobSet"])
+        tp.ModelServer("serve", platform=platform, **_SERVER)
+        tp.TrainingJob("second", platform=platform, **{**_JOB, "grace_seconds": "x"})
+
+    with pytest.raises(pulumi.RunError) as caught:
+        rendering.run(program)
+    said = [line.partition(":")[0] for line in str(caught.value).splitlines()]
+    assert said == ["TrainingJob first, argument queue", "TrainingJob second, argument grace_seconds"]
+
+
+def test_sections_are_typed_arguments_too() -> None:
+    def program() -> None:
+        platform = tp.Stack(
+            "ml",
+            {"controllers": _TREE["controllers"]},
+            cluster=tp.Existing(context="lab"),
+            queues={"research": tp.QueueArgs(cpus=8, memory_gib=32)},
+            volumes={"models": tp.VolumeArgs(size_gib=10)},
+        )
+        tp.TrainingJob("train", platform=platform, **_JOB)
+
+    def from_yaml() -> None:
+        tp.TrainingJob("train", platform=tp.Stack("ml", _TREE), **_JOB)
+
+    assert _rendered(program) == _rendered(from_yaml)
+
+
+def test_a_section_is_given_once() -> None:
+    def program() -> None:
+        tp.Stack("ml", _TREE, queues={})
+
+    with pytest.raises(pulumi.RunError, match=r"^queues: is in settings and an argument; give it once$"):
+        rendering.run(program)
+
+
+def test_the_program_records_its_settings_without_what_others_produce(monkeypatch: pytest.MonkeyPatch) -> None:
+    exported: dict[str, Any] = {}
+    monkeypatch.setattr(pulumi, "export", exported.__setitem__)
+
+    def program() -> None:
+        tp.TrainingJob("train", platform=tp.Stack("ml", _TREE), **_JOB, env={"KEY": pulumi.Output.secret("hunter2")})
+
+    rendering.run(program)
+    recorded = exported["tensorplaneSettings"]
+    assert "hunter2" not in recorded
+    job = {"kind": "trainingJob", **_JOB, "env": {"KEY": {"secure": ""}}}
+    assert json.loads(recorded) == {**_TREE, "namespace": "tensorplane-ml", "workloads": {"train": job}}
+
+
 def test_a_workload_needs_its_controller() -> None:
     def program() -> None:
         tp.TrainingJob("train", platform=tp.Stack("ml", {**_TREE, "controllers": {}}), **_JOB)

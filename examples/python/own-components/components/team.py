@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorplane.pulumi as tp
 
 
-def sections(team: str, cpus: int) -> dict[str, Any]:
-    """The team's part of a platform's settings."""
-    return {
-        "queues": {team: {"cpus": cpus, "memoryGib": 4 * cpus}},
-        "volumes": {f"{team}-models": {"sizeGib": 20}},
-    }
+def queue(cpus: int) -> tp.QueueArgs:
+    """The team's queue, with 4 GiB of memory for each processor."""
+    return tp.QueueArgs(cpus=cpus, memory_gib=4 * cpus)
+
+
+def models() -> tp.VolumeArgs:
+    """The volume of the team's models."""
+    return tp.VolumeArgs(size_gib=20)
 
 
 def nightly(team: str, platform: tp.Stack) -> None:
