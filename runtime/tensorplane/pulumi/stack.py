@@ -128,7 +128,8 @@ class Stack:
         def fail(_: object) -> None:
             raise pulumi.RunError("\n".join(self._problems))
 
-        return pulumi.Output.from_input(None).apply(fail)
+        # Not before the volumes: the SDK crashes when a program fails while it starts to serve their hooks.
+        return pulumi.Output.all(*(each.claim.urn for each in self._base.platform.volumes.values())).apply(fail)
 
     def _export(self) -> None:
         for name, value in self._base.outputs(self._workloads).items():
