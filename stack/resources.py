@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pulumi
+import pulumi_kubernetes as k8s
 
 from tensorplane.components import gpu_runtime
 from tensorplane.components.agent import alerts as agent_alerts
@@ -75,16 +76,23 @@ class PlatformResources:
     _guard: Guard
 
     @classmethod
-    def of(cls, resolved: ResolvedStack, *, more_workloads: bool = False) -> PlatformResources:
+    def of(
+        cls,
+        resolved: ResolvedStack,
+        *,
+        more_workloads: bool = False,
+        own_namespace: k8s.core.v1.Namespace | None = None,
+    ) -> PlatformResources:
         """Creates cluster, namespace, volumes, queues and streams.
 
-        `more_workloads`: whether the program declares workloads that the settings do not have.
+        `more_workloads`: whether the program declares workloads that the settings do not have. `own_namespace`: one
+        that the program has made in place of the stack's.
         """
         config = resolved.config
         cluster = Cluster("cluster", config.cluster, resolved.fleet)
         inside = pulumi.ResourceOptions(provider=cluster.provider)
         _gpu_runtime(config, cluster, inside)
-        namespace = _namespace(config, inside)
+        namespace = _namespace(config, own_namespace, inside)
         installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
         movers = [installed["volsync"]] if "volsync" in installed else []
         volumes = volumes_of(
@@ -158,11 +166,12 @@ def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceO
         GpuRuntime(runtime, cluster=cluster, opts=inside)
 
 
-def _namespace(config: StackConfig, inside: pulumi.ResourceOptions) -> Namespace:
+def _namespace(config: StackConfig, own: k8s.core.v1.Namespace | None, inside: pulumi.ResourceOptions) -> Namespace:
     """The stack's namespace, protected if its deletion would delete data that is retained."""
     retained = [volume.retain for volume in config.volumes.values()]
     retained += [stream.retained(config.volumes) for stream in config.streams.values()]
-    return Namespace(config.namespace_name, protect=any(retained), teams=config.team_namespaces, opts=inside)
+    name, teams = config.namespace_name, config.team_namespaces
+    return Namespace(name, protect=any(retained), teams=teams, own=own, opts=inside)
 
 
 def _demand(config: StackConfig, cluster: Cluster) -> Demand:

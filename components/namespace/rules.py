@@ -13,6 +13,8 @@ POD_SECURITY = {
     for mode in ("enforce", "audit", "warn")
     for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
 }
+LABELS = {**TENSORPLANE, **POD_SECURITY}
+"""Of a stack's namespace: controllers manage its jobs, and its pods are restricted."""
 DEFAULT_DENY = "default-deny"
 """A NetworkPolicy of the stack's namespace, which goes with the stack where the namespace stays."""
 _OF_KUBERNETES = "kube-"

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Unpack
 
 import pulumi
+import pulumi_kubernetes as k8s
 
 from tensorplane import stack, stack_file
 from tensorplane.components.base import encrypted, outputs, stack_name
@@ -61,11 +62,14 @@ class Stack:
         settings: Mapping[str, Any] = MappingProxyType({}),
         *,
         project: Path | None = None,
+        own_namespace: k8s.core.v1.Namespace | None = None,
         **sections: Unpack[StackArguments],
     ) -> None:
         """`name`: in place of the stack's name, such as in its namespace `tensorplane-NAME`. `settings`: sections as in
         YAML, as `settings` reads them, and `sections`: further ones, in Python's spelling. Values may be outputs of
         other resources. `project`: the folder of scripts and files, by default that of the nearest `Pulumi.yaml`.
+        `own_namespace`: the program's own, in place of one that the stack creates; it has the name that the settings
+        say, and `NAMESPACE_LABELS`.
 
         `pulumi.RunError` with every problem of the settings, a line each.
         """
@@ -88,7 +92,7 @@ class Stack:
         encrypted.keep(self._resolved.secret_words)
         for note in checks.notes(self._resolved):
             pulumi.log.warn(str(note))
-        self._base = PlatformResources.of(self._resolved, more_workloads=True)
+        self._base = PlatformResources.of(self._resolved, more_workloads=True, own_namespace=own_namespace)
         self._base.keep_from_lost_nodes()
         self._base.share_library()
         inside = self._base.inside

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
+import pulumi_kubernetes as k8s
 import pytest
 
 import tensorplane.pulumi as tp
@@ -170,6 +171,23 @@ def test_a_workload_needs_its_controller() -> None:
 
     with pytest.raises(pulumi.RunError, match=r"TrainingJob train: is a trainingJob, but .* no JobSet"):
         rendering.run(program)
+
+
+def test_a_program_brings_its_own_namespace() -> None:
+    def program(labels: dict[str, str], name: str = "ml") -> Callable[[], None]:
+        def run() -> None:
+            own = k8s.core.v1.Namespace("mine", metadata={"name": name, "labels": labels})
+            tp.TrainingJob("train", platform=tp.Stack("ml", _TREE, namespace="ml", own_namespace=own), **_JOB)
+
+        return run
+
+    made = _rendered(program({**tp.NAMESPACE_LABELS, "team": "vision"}))
+    assert [name for kind, name in made if kind.endswith(":Namespace") and kind.startswith("kubernetes")] == ["mine"]
+    assert made["kubernetes:jobset.x-k8s.io/v1alpha2:JobSet", "train"]["metadata"]["namespace"] == "ml"
+    with pytest.raises(pulumi.RunError, match=r"^namespace ml: lacks the labels .*part-of: tensorplane"):
+        rendering.run(program({}))
+    with pytest.raises(pulumi.RunError, match=r"^namespace: is ml, but the program's own is other$"):
+        rendering.run(program(dict(tp.NAMESPACE_LABELS), "other"))
 
 
 def test_a_program_has_one_stack() -> None:
