@@ -308,9 +308,9 @@ def _node(job: Object, _: random.Random) -> str:
 
 
 def _finalizers(job: Object, draw: random.Random) -> str:
-    job["metadata"]["finalizers"] = draw.sample(
-        ["orphan", "example.org/mine", "foregroundDeletion"], draw.randint(1, 3)
-    )
+    # Kubernetes itself refuses both of its own together.
+    of_kubernetes = draw.choice(["orphan", "foregroundDeletion"])
+    job["metadata"]["finalizers"] = draw.sample([of_kubernetes, "example.org/mine"], draw.randint(1, 2))
     return "metadata.finalizers"
 
 
