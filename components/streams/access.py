@@ -3,7 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
+
+from tensorplane.components.base.model import In
+from tensorplane.components.base.produced import Produced
 
 Authentication = Literal["none", "tls", "scram-sha-512", "plain"]
 
@@ -21,13 +24,13 @@ def client_label(stream: str) -> dict[str, str]:
 class Access:
     """How one consumer group, or one producer, reaches a stream."""
 
-    bootstrap: str
+    bootstrap: In[str]
     tls: bool = False
     authentication: Authentication = "none"
     username: str | None = None
-    secret: str | None = None
+    secret: In[str] | None = None
     """Secret with `user.crt` and `user.key`, or with `password`."""
-    authority: str | None = None
+    authority: In[str] | None = None
     """Secret with the brokers' certificate authority, `ca.crt`; None for public authorities."""
 
     @property
@@ -50,12 +53,13 @@ class Access:
             settings |= {"sasl.mechanism": self.authentication.upper(), "sasl.username": self.username or ""}
         return settings
 
-    def bootstrap_from(self, elsewhere: str) -> str:
+    def bootstrap_from(self, elsewhere: str) -> In[str]:
         """The addresses for clients in other namespaces. A host of one label is a Service of the namespace
         `elsewhere`."""
-        servers = (server.rpartition(":") for server in self.bootstrap.split(","))
-        found = ((host if _HAS_DOMAIN.search(host) else f"{host}.{elsewhere}.svc", port) for host, _, port in servers)
-        return ",".join(f"{host}:{port}" for host, port in found)
+        given = self.bootstrap
+        if isinstance(given, Produced):
+            return cast(Produced, given.apply(lambda known: _from(known, elsewhere)))
+        return _from(given, elsewhere)
 
     def keda_settings(self) -> dict[str, str]:
         """Settings of KEDA's Kafka trigger without credentials."""
@@ -63,9 +67,9 @@ class Access:
         sasl = {"sasl": mechanisms[self.authentication]} if self.authentication in mechanisms else {}
         return {**({"tls": "enable"} if self.tls else {}), **sasl}
 
-    def keda_secrets(self) -> Mapping[str, tuple[str, str]]:
+    def keda_secrets(self) -> Mapping[str, tuple[In[str], str]]:
         """Secret and key of each credential, by the parameter of KEDA's Kafka trigger."""
-        found: dict[str, tuple[str, str]] = {}
+        found: dict[str, tuple[In[str], str]] = {}
         if self.authority:
             found["ca"] = (self.authority, "ca.crt")
         if self.secret and self.authentication == "tls":
@@ -78,11 +82,17 @@ class Access:
         """Path of the password file, for clients with a password."""
         return f"{folder}/client/password" if self.by_password else None
 
-    def secrets(self, folder: str) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+    def secrets(self, folder: str) -> Mapping[str, tuple[In[str], tuple[str, ...]]]:
         """Secrets and their keys, by mount path."""
-        mounted: dict[str, tuple[str, tuple[str, ...]]] = {}
+        mounted: dict[str, tuple[In[str], tuple[str, ...]]] = {}
         if self.authority:
             mounted[f"{folder}/authority"] = (self.authority, ("ca.crt",))
         if self.secret and self.authentication != "none":
             mounted[f"{folder}/client"] = (self.secret, ("password",) if self.by_password else ("user.crt", "user.key"))
         return mounted
+
+
+def _from(bootstrap: str, elsewhere: str) -> str:
+    servers = (server.rpartition(":") for server in bootstrap.split(","))
+    found = ((host if _HAS_DOMAIN.search(host) else f"{host}.{elsewhere}.svc", port) for host, _, port in servers)
+    return ",".join(f"{host}:{port}" for host, port in found)

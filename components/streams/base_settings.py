@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tensorplane.components.base.model import Model, Name
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.base.value_types import Interval
 from tensorplane.components.streams.clients import ClientArgs
 from tensorplane.components.streams.endpoint import Endpoint
@@ -30,8 +31,9 @@ class MirrorArgs(Model):
     def check(self, path: Key, own: str) -> Iterator[Problem]:
         """A mirror must be another Kafka cluster."""
         yield from self.to.check((*path, "to"))
-        if set(self.to.bootstrap.split(",")) & set(own.split(",")):
-            reason = f"{self.to.bootstrap!r} is the stream's own Kafka; use another Kafka"
+        there = known(self.to.bootstrap)
+        if there and set(there.split(",")) & set(own.split(",")):
+            reason = f"{there!r} is the stream's own Kafka; use another Kafka"
             yield Problem((*path, "to", "bootstrap"), reason)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tensorplane.components.base.family import UNTRIED, Variant
+from tensorplane.components.base.model import In
 from tensorplane.components.base.problems import Key, Problem
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.access import Access
@@ -75,7 +76,7 @@ class StreamBroker(Variant, family=True):
         return ()
 
     @property
-    def storage_class(self) -> str | None:
+    def storage_class(self) -> In[str] | None:
         """The StorageClass of its brokers' disks; None if the settings name none."""
         return None
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from tensorplane.components.base.problems import Key, Note, Problem, unknown_name
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters import storage_class_names
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.streams.broker import StreamBroker
@@ -31,7 +32,7 @@ def notes(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> Iterator[N
     """Notes about streams without problems."""
     for name, args in streams.items():
         broker = args.broker_on(cluster)
-        if broker and broker.storage_class and (text := storage_class_names.note(broker.storage_class, cluster)):
+        if broker and (wanted := known(broker.storage_class)) and (text := storage_class_names.note(wanted, cluster)):
             yield Note(("streams", name, "broker", "brokers", "storageClass"), text)
 
 
@@ -65,7 +66,7 @@ def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: C
         )
         return
     yield from broker.check(at)
-    if broker.storage_class and (problem := storage_class_names.find_problem(broker.storage_class, cluster)):
+    if (wanted := known(broker.storage_class)) and (problem := storage_class_names.find_problem(wanted, cluster)):
         yield Problem((*at, "brokers", "storageClass"), problem, given=(("cluster",),))
     yield from broker.check_names(args, path)
     for topic, settings in args.topics.items():

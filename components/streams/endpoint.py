@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, refuse_all_but
+from tensorplane.components.base.model import In, Line, Model, Name, NonEmptyStr, refuse_all_but
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.produced import Produced, known
 from tensorplane.components.streams.access import Access, Authentication
 
 _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})")
@@ -29,17 +30,17 @@ Bootstrap = Annotated[Line, AfterValidator(_check_bootstrap)]
 class Endpoint(Model):
     """Connection to a Kafka cluster."""
 
-    bootstrap: Bootstrap
+    bootstrap: In[Bootstrap]
     """Bootstrap addresses, `host:port`, separated by commas."""
     tls: bool = True
     """Whether connections use TLS and verify the brokers' certificates."""
-    authority: Name | None = None
+    authority: In[Name] | None = None
     """Secret with the certificate authority of the brokers, as `ca.crt`; public authorities by default."""
     authentication: Authentication = "none"
     """How clients authenticate: with a certificate (`tls`), or with username and password."""
     username: NonEmptyStr | None = None
     """Username, if `authentication` uses a password."""
-    secret: Name | None = None
+    secret: In[Name] | None = None
     """Secret of the stack's namespace with `user.crt` and `user.key`, or with `password`."""
 
     def check(self, path: Key) -> Iterator[Problem]:
@@ -59,15 +60,17 @@ class Endpoint(Model):
                 f"is {self.username!r}, but authentication {self.authentication} has no username; remove it",
             )
         if self.authority and not self.tls:
-            yield Problem((*path, "authority"), f"is {self.authority!r}, but tls is false; remove it, or set tls: true")
+            is_set = f"is {name!r}" if (name := known(self.authority)) else "is set"
+            yield Problem((*path, "authority"), f"{is_set}, but tls is false; remove it, or set tls: true")
         if not self.tls and self.authentication in ("tls", "plain"):
             why = "uses client certificates" if self.authentication == "tls" else "sends the password in clear text"
             yield Problem((*path, "tls"), f"is false, but authentication {self.authentication} {why}; set tls: true")
 
     @property
-    def ports(self) -> list[int]:
+    def ports(self) -> In[list[int]]:
         """Ports of the bootstrap addresses."""
-        return sorted({int(server.rpartition(":")[2]) for server in self.bootstrap.split(",")})
+        given = self.bootstrap
+        return given.apply(_ports_of) if isinstance(given, Produced) else _ports_of(given)
 
     @property
     def access(self) -> Access:
@@ -92,3 +95,7 @@ class Endpoint(Model):
                 "passwordSecret": password,
             }
         return spec
+
+
+def _ports_of(bootstrap: str) -> list[int]:
+    return sorted({int(server.rpartition(":")[2]) for server in bootstrap.split(",")})

@@ -8,13 +8,15 @@ from typing import Any
 from tensorplane.components import versions
 from tensorplane.components.agent import agent as agent_agent
 from tensorplane.components.base.labels import NAMESPACE_NAME, labels
+from tensorplane.components.base.model import In
+from tensorplane.components.base.produced import Produced
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams.access import client_label
 from tensorplane.components.streams.broker import Request
 
 
 def clients(
-    request: Request, ports: Sequence[int], opts: pulumi.ResourceOptions, brokers: Mapping[str, str] | None = None
+    request: Request, ports: In[Sequence[int]], opts: pulumi.ResourceOptions, brokers: Mapping[str, str] | None = None
 ) -> None:
     """Allows the stream's clients to reach these ports, of brokers with these labels or anywhere."""
     rule: dict[str, Any] = {"ports": _ports(ports)}
@@ -41,13 +43,13 @@ def operated(
     opts: pulumi.ResourceOptions,
     *,
     to: Mapping[str, str],
-    ports: Sequence[int] = (),
+    ports: In[Sequence[int]] = (),
 ) -> None:
     """Allows egress of Strimzi's pods to pods with the labels `to`, the API server, and these ports anywhere.
 
     Strimzi creates the policies for ingress.
     """
-    outside = {"ports": _ports(sorted({*agent_agent.API_SERVER_PORTS, *ports}))}
+    outside = {"ports": _ports(_with_api_server(ports))}
     _policy(request, part, pod_labels, {"egress": [{"to": [_pods(to)]}, outside]}, opts)
 
 
@@ -69,5 +71,13 @@ def _pods(pod_labels: Mapping[str, str]) -> dict[str, Any]:
     return {"pod_selector": {"match_labels": dict(pod_labels)}}
 
 
-def _ports(ports: Sequence[int]) -> list[dict[str, Any]]:
+def _ports(ports: In[Sequence[int]]) -> Any:
+    if isinstance(ports, Produced):
+        return ports.apply(_ports)
     return [{"protocol": "TCP", "port": port} for port in ports]
+
+
+def _with_api_server(ports: In[Sequence[int]]) -> Any:
+    if isinstance(ports, Produced):
+        return ports.apply(_with_api_server)
+    return sorted({*agent_agent.API_SERVER_PORTS, *ports})

@@ -1,12 +1,13 @@
 """Checks of volumes across the settings: backends' capabilities, sizes, clones, paths."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from tensorplane.components.base import quantities
 from tensorplane.components.base.model import is_object_name
 from tensorplane.components.base.problems import Key, Note, Problem, caused_by_default, unknown_name
+from tensorplane.components.base.produced import Produced
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import capabilities, storage_class_per_volume
 from tensorplane.components.volumes.backend import Backend
@@ -185,7 +186,7 @@ def _origin(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArg
     elif other := declared[origin]:
         given = (("volumes", origin),)
         mine, theirs = args.backend_on(cluster), other.backend_on(cluster)
-        if mine.same_in_copies != theirs.same_in_copies:
+        if not _agree(mine.same_in_copies, theirs.same_in_copies):
             reason = (
                 f"volume {origin} has another backend, but a CSI driver clones only its own volumes; use the same, or "
                 f"{_freed(name)}"
@@ -193,6 +194,14 @@ def _origin(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArg
             yield Problem((*at[:2], "backend"), reason, given=(*given, (*at[:2], "backend")))
         else:
             yield from _smaller(name, args, origin, other, f", or {_freed(name)}")
+
+
+def _agree(mine: Sequence[object], theirs: Sequence[object]) -> bool:
+    """Whether these settings are the same. One that another resource produces may be any value."""
+    pairs = zip(mine, theirs, strict=False)
+    return len(mine) == len(theirs) and all(
+        one == other or isinstance(one, Produced) or isinstance(other, Produced) for one, other in pairs
+    )
 
 
 def _smaller(name: str, args: VolumeArgs, origin: str, other: VolumeArgs, remedy: str = "") -> Iterator[Problem]:

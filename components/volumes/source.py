@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from tensorplane.components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.model import In, Model, Name, NonEmptyStr, ObjectName, refuse_all_but
 from tensorplane.components.base.sdk import k8s, pulumi
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
@@ -16,7 +16,7 @@ GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
 class FromMirror(Model):
     """The receiving end of a mirror from another cluster."""
 
-    key_secret: ObjectName | None = None
+    key_secret: In[ObjectName] | None = None
     """Secret of the namespace with the pre-shared key of both clusters, as `psk.txt`. VolSync creates
     volsync-rsync-tls-NAME by default."""
     expose: Literal["cluster", "loadBalancer"] = "loadBalancer"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorplane.components.base import names
 from tensorplane.components.base.labels import ZONE, labels
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from tensorplane.components.namespace.component import Namespace
 
 
-def secret(use: str, name: str, namespace: str) -> dict[str, str]:
+T = TypeVar("T")
+
+
+def secret(use: str, name: T, namespace: str) -> dict[str, T | str]:
     """Parameters of a StorageClass that name the driver's Secret for one use, such as `provisioner`."""
     key = f"csi.storage.k8s.io/{use}-secret"
     return {f"{key}-name": name, f"{key}-namespace": namespace}
@@ -35,7 +38,7 @@ def claim(
     opts: pulumi.ResourceOptions,
     *,
     provisioner: str,
-    parameters: Mapping[str, str],
+    parameters: Mapping[str, pulumi.Input[str]],
     zone_key: str = ZONE,
     zones: Sequence[str] | None = None,
     mount_options: Sequence[str] = (),
@@ -46,17 +49,18 @@ def claim(
 
     The reclaim policy follows from `retain` at creation; later changes of `retain` only affect the claim's protection.
     `zones`: those of the volume's placement, in the driver's spelling. `known_later`: parameters that are outputs of
-    cloud resources; they are not part of the hash.
+    the backend's own resources; they are not part of the hash.
     """
     if zones is None:
         zones = request.args.placement.zones if request.args.placement else ()
-    digest = names.digest_of([provisioner, dict(parameters), list(zones), list(mount_options)])
     logical = f"{request.namespace.plain_name}-{request.name}"
+    content: Any = [provisioner, dict(parameters), list(zones), list(mount_options)]
+    full_name = pulumi.Output.from_input(content).apply(lambda known: f"{logical}-{names.digest_of(known)}")
     topologies: list[k8s.core.v1.TopologySelectorTermArgsDict] | None = (
         [{"match_label_expressions": [{"key": zone_key, "values": list(zones)}]}] if zones else None
     )
 
-    def create(name: str, full_name: str, keeps: str) -> k8s.storage.v1.StorageClass:
+    def create(name: str, full_name: pulumi.Input[str], keeps: str) -> k8s.storage.v1.StorageClass:
         return k8s.storage.v1.StorageClass(
             name,
             metadata={"name": full_name, "labels": labels(request.name, "volume")},
@@ -73,7 +77,7 @@ def claim(
             ),
         )
 
-    made = create(logical, f"{logical}-{digest}", "Retain" if request.args.retain else "Delete")
+    made = create(logical, full_name, "Retain" if request.args.retain else "Delete")
     if request.copied:
         # Temporary copies must not be retained: they would fill the storage.
         create(copies(logical), of_copies(request.namespace, request.name), "Delete")

@@ -10,6 +10,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.base.labels import SKIP_AWAIT
+from tensorplane.components.base.settled import settled
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.workloads.component import created
 from tensorplane.workloads.model_server import gpus
@@ -108,15 +109,15 @@ class Pods:
         by_annotations = serving.files is not None and not serving.by_operator
         volumes = {volume: references.mountable(volume, platform.settings) for volume in _volumes(serving)}
         streams = {stream: references.client(stream, use, platform.settings) for stream, use in args.streams.items()}
-        return self.image.apply(
-            lambda image: manifests.pods(
+        return pulumi.Output.all(self.image, settled(streams), settled(serving.fetching)).apply(
+            lambda known: manifests.pods(
                 serving.owner.identity,
                 args,
-                image,
+                known[0],
                 files=track.files,
                 models=volumes,
-                fetching=serving.fetching,
-                of_streams=in_pod(streams),
+                fetching=known[2],
+                of_streams=in_pod(known[1]),
                 gpu_memory=gpus.reserved_memory(args, platform.cluster.fleet),
                 placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=False),
                 annotations=objects.annotations(REST_PORT) if by_annotations else {},

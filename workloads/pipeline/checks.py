@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from tensorplane.components.base.model import NAME_LIMIT
 from tensorplane.components.base.problems import Key, Problem, did_you_mean, unknown_name
+from tensorplane.components.base.produced import Produced
+from tensorplane.components.base.settled import has_produced
 from tensorplane.components.datasets.settings import DatasetArgs
 from tensorplane.components.queues.capacity import PodSet
 from tensorplane.workloads.family import Declared, WorkloadArgs
@@ -22,7 +24,7 @@ from tensorplane.workloads.pods import checks as pods_checks
 from tensorplane.workloads.pods import command, resources
 from tensorplane.workloads.training_job import checks as training_job_checks
 from tensorplane.workloads.training_job import queueing, tensorflow_image
-from tensorplane.workloads.training_job.settings import JobSettings
+from tensorplane.workloads.training_job.settings import JobSettings, SecretKey
 
 _NAME_LIMIT = NAME_LIMIT - len("-") - HASH
 """Its runs, whose names are labels of their pods, have a hash after it."""
@@ -188,13 +190,27 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
             yield Problem((*at, "inputs", source_name, "split"), reason, given=given)
     if name in declared.workloads:
         yield Problem(at, f"its job has the name {name}, as a workload has; use another name")
-    if not isinstance(job.image, str | None):
-        yield Problem((*at, "job", "image"), "comes from another resource, whose name is not known here; set its name")
+    yield from _produced(job, (*at, "job"), declared)
     if stage.accelerator is not None and stage.job and stage.job.resources.accelerator is not None:
         yield Problem((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
         return
     for problem in training_job_checks.find_problems(job, name, (*at, "job"), declared, account=pipeline):
         yield _with_stage(problem, stage, (*at, "job"), at)
+
+
+def _produced(job: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Values of other resources. A stage cannot have them: datasets record its pods, which must be known here."""
+    unknown = "comes from another resource, whose name is not known here; set its name"
+    if isinstance(job.image, Produced):
+        yield Problem((*at, "image"), unknown)
+    for variable, value in job.env.items():
+        if isinstance(value, SecretKey) and isinstance(value.secret, Produced):
+            yield Problem((*at, "env", variable, "secret"), unknown)
+    for stream, use in job.streams.items():
+        broker = args.broker_on(declared.cluster) if (args := declared.streams.get(stream)) else None
+        if broker and has_produced(broker.access(stream, use.client, "")):
+            reason = f"the endpoint of stream {stream} has values of another resource, not known here; write them there"
+            yield Problem((*at, "streams", stream), reason, given=(("streams", stream),))
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:

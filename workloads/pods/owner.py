@@ -52,7 +52,7 @@ class Owner:
         name: pulumi.Input[str] | None = None,
         *,
         labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
+        annotations: Mapping[str, pulumi.Input[str]] | None = None,
     ) -> k8s.meta.v1.ObjectMetaArgsDict:
         """Metadata of an object of the workload, by default under the workload's name."""
         metadata: k8s.meta.v1.ObjectMetaArgsDict = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorplane.components.base import names, pod_security, quantities
 from tensorplane.components.base.labels import HOSTNAME
-from tensorplane.components.base.model import Resources
+from tensorplane.components.base.model import In, Resources
 from tensorplane.components.catalog import GPU_RESOURCE
 from tensorplane.workloads.pods.files import Bundle
 
@@ -48,7 +48,7 @@ class VolumeMount:
 class SecretFiles:
     """Keys of a Secret of the namespace, as files."""
 
-    secret: str
+    secret: In[str]
     keys: Sequence[str]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from tensorplane.components.base.model import Model, Name, refuse_all_but
+from tensorplane.components.base.model import In, Model, Name, refuse_all_but
 from tensorplane.workloads.pods import pod
 
 
@@ -39,7 +39,7 @@ VARIABLE = "STREAMS"
 class Client:
     """How a workload reaches one stream. Passwords and keys are in files of secrets, never in the pod's spec."""
 
-    bootstrap: str
+    bootstrap: In[str]
     topics: Sequence[str]
     settings: Mapping[str, str]
     """Settings of librdkafka, with paths below `folder`."""

@@ -9,6 +9,7 @@ import pulumi
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
 from tensorplane.components.base.problems import Key
+from tensorplane.components.base.settled import settled
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.model_server.exposure import component as exposure_component
@@ -46,16 +47,15 @@ class Recorder(Workload):
             *created(platform.volumes, [platform.settings.datasets[args.dataset].volume]),
         ]
         by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
-        template: Any = image.apply(
-            lambda image: manifests.pods(
+        stream = references.client(args.input.stream, args.input.use, platform.settings, known_as=scorer_manifest.INPUT)
+        template: Any = pulumi.Output.all(image, settled(stream)).apply(
+            lambda known: manifests.pods(
                 owner.identity,
                 args,
-                image,
+                known[0],
                 dataset=pipeline_context.stored(args.dataset, platform.settings),
                 code=code,
-                stream=references.client(
-                    args.input.stream, args.input.use, platform.settings, known_as=scorer_manifest.INPUT
-                ),
+                stream=known[1],
                 placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
                 annotations={} if by_operator else scorer_manifest.for_prometheus(),
             )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorplane.components.base.model import In
 from tensorplane.workloads.pods.files import Bundle, bundle
 from tensorplane.workloads.pods.objects import Identity, Manifest
 from tensorplane.workloads.scaling.settings import ScalingArgs
@@ -58,12 +59,12 @@ def by_metrics(owner: Identity, scaling: ScalingArgs, prometheus: str) -> Manife
 class Lag:
     """The records of a topic that a consumer group has not read, and how KEDA reaches the brokers."""
 
-    bootstrap: str
+    bootstrap: In[str]
     topic: str
     group: str
     settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of KEDA's Kafka trigger."""
-    secrets: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    secrets: Mapping[str, tuple[In[str], str]] = field(default_factory=dict)
     """Secret and key of each credential, by the trigger's parameter."""
     username: str | None = None
 

@@ -10,12 +10,12 @@ import pulumi
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
 from tensorplane.components.base.problems import Key
+from tensorplane.components.base.settled import settled
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.model_server.exposure import component as exposure_component
 from tensorplane.workloads.model_server.manifest import REST_PORT
 from tensorplane.workloads.pods import objects, references, sources
-from tensorplane.workloads.pods.files import Bundle
 from tensorplane.workloads.pods.owner import Owner
 from tensorplane.workloads.pods.streams import Client
 from tensorplane.workloads.scaling import autoscaler as scaling_component
@@ -50,8 +50,18 @@ class Scorer(Workload):
             *created(platform.streams, {args.input.stream, args.output.stream}),
         ]
         by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
-        annotations = {} if by_operator else manifests.for_prometheus()
-        template = image.apply(lambda image: _pods(owner, args, image, code, platform, annotations))
+        template: Any = pulumi.Output.all(image, settled(_streams(args, platform))).apply(
+            lambda known: manifests.pods(
+                owner.identity,
+                args,
+                known[0],
+                model=platform.settings.model_names[args.server],
+                code=code,
+                streams=known[1],
+                placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
+                annotations={} if by_operator else manifests.for_prometheus(),
+            )
+        )
         deployment = owner.deployment(
             template,
             replicas=max(1, args.scaling.min) if args.scaling else args.replicas,
@@ -75,22 +85,6 @@ class Scorer(Workload):
             gpus=0,
         )
         self.register_outputs(encrypted.concealed(dict(self.outputs)))
-
-
-def _pods(
-    owner: Owner, args: ScorerArgs, image: str, code: Bundle, platform: Platform, annotations: Mapping[str, str]
-) -> Any:
-    """The template of the pods. `code`: the library that they mount."""
-    return manifests.pods(
-        owner.identity,
-        args,
-        image,
-        model=platform.settings.model_names[args.server],
-        code=code,
-        streams=_streams(args, platform),
-        placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
-        annotations=annotations,
-    )
 
 
 def _streams(args: ScorerArgs, platform: Platform) -> Mapping[str, Client]:

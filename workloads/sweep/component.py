@@ -19,6 +19,7 @@ from tensorplane.workloads.sweep.template import for_publishing, run_of, templat
 from tensorplane.workloads.sweep.workload import SweepArgs
 from tensorplane.workloads.training_job import platform_context
 from tensorplane.workloads.training_job.role import total
+from tensorplane.workloads.training_job.settled_job import settled_job
 
 
 class Sweep(Workload):
@@ -44,8 +45,8 @@ class Sweep(Workload):
         values = {key: cast(pulumi.Input[str], args.trial.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
         known = platform_context.job_context(name, trial, platform.settings, hidden)
-        made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"]).apply(
-            lambda resolved: template(trial, known, **resolved)
+        made = pulumi.Output.all(settled_job(trial, known), image, secret and secret.metadata["name"]).apply(
+            lambda found: template(*found[0], image=found[1], secret=found[2])
         )
         run = pulumi.Output.unsecret(made.apply(lambda manifest: run_of(name, args.search, manifest)))
         depends_on: list[pulumi.Resource] = [

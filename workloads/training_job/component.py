@@ -22,6 +22,7 @@ from tensorplane.workloads.training_job.manifest import JobManifest, plan
 from tensorplane.workloads.training_job.platform_context import job_context
 from tensorplane.workloads.training_job.role import total
 from tensorplane.workloads.training_job.run import Recorded
+from tensorplane.workloads.training_job.settled_job import settled_job
 from tensorplane.workloads.training_job.workload import TrainingJobArgs
 
 
@@ -50,8 +51,9 @@ class TrainingJob(Workload):
         library = platform.library if args.shares_library else None
         known = job_context(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
-        resolved = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded)
-        made = resolved.apply(lambda values: plan(args, known, **values))
+        made = pulumi.Output.all(settled_job(args, known), image, secret and secret.metadata["name"], recorded).apply(
+            lambda found: plan(*found[0], image=found[1], secret=found[2], recorded=found[3])
+        )
         # A secret setting makes everything derived from it secret. The run's name does not reveal it; the
         # hashes of single settings stay secret, because a short value can be guessed from its hash.
         run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))

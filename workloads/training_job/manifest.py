@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tensorplane.components import versions
+from tensorplane.components.base.model import In
 from tensorplane.workloads.pods import fence, objects, pod
 from tensorplane.workloads.pods.objects import Manifest
 from tensorplane.workloads.pods.variables import in_order
@@ -52,7 +53,7 @@ def plan(
 ) -> JobManifest:
     """The run that these settings describe. `recorded`: the job's run as it was deployed last.
 
-    Of all that it needs, only the image and the name of the Secret may come from other resources.
+    All that it needs is known: `settled_job` has what comes from other resources.
     """
     variables = _own_variables(settings, context, secret)
     decisive = run.decisive(settings, context, image, variables)
@@ -114,7 +115,7 @@ def _own_variables(settings: JobSettings, context: JobContext, secret: str | Non
     ]
 
 
-def _reference(variable: str, secret: str, key: str) -> dict[str, Any]:
+def _reference(variable: str, secret: In[str], key: str) -> dict[str, Any]:
     return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
 
 

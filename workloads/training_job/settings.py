@@ -119,7 +119,7 @@ Text = Annotated[str, Field(coerce_numbers_to_str=True), AfterValidator(argument
 class SecretKey(Model):
     """A key of a Secret that exists in the stack's namespace; tensorplane never reads its value."""
 
-    secret: ObjectName
+    secret: In[ObjectName]
     """Name of the Secret."""
     key: Annotated[str, AfterValidator(_check_key)]
     """Key in the Secret."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorplane.components.base import quantities
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.base.quantities import size, size_bytes
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import immutable
@@ -33,7 +34,7 @@ def problems(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace:
     for name, args in existing.items():
         yield from _shrinking(name, args, claims[name])
         yield from changed_origins(name, args, claims[name], cluster)
-    classes = {name: args.backend.name for name, args in new.items() if isinstance(args.backend, StorageClass)}
+    classes = {name: known(args.backend.name) for name, args in new.items() if isinstance(args.backend, StorageClass)}
     if any(classes.values()):
         yield from _unknown_classes(classes, sorted(_by_name(api.items(_CLASSES))))
     # A cloud's backup is not named like a VolumeSnapshot.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
-from tensorplane.components.base.model import Name, NonEmptyStr, ObjectName
+from tensorplane.components.base.model import In, Name, NonEmptyStr, ObjectName
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume
@@ -27,13 +28,13 @@ class CephFs(Backend):
     """Namespace of the Rook cluster, which has its Secrets."""
     driver: ObjectName = "rook-ceph.cephfs.csi.ceph.com"
     """CSI driver, as in `kubectl get csidrivers`. Rook prefixes it with its operator's namespace."""
-    pool: NonEmptyStr | None = None
+    pool: In[NonEmptyStr] | None = None
     """Data pool, such as myfs-replicated; the file system's first pool by default."""
     provisioner_secret: ObjectName = "rook-csi-cephfs-provisioner"  # noqa: S105  # a name
     """Secret with which the driver creates, expands and snapshots volumes."""
-    node_secret: ObjectName = "rook-csi-cephfs-node"  # noqa: S105  # a name
+    node_secret: In[ObjectName] = "rook-csi-cephfs-node"  # noqa: S105  # a name
     """Secret with which nodes mount volumes."""
-    kms_id: NonEmptyStr | None = None
+    kms_id: In[NonEmptyStr] | None = None
     """Key in Rook's ConfigMap rook-ceph-csi-kms-config, to encrypt the volume with fscrypt. tensorplane does not know
     whether Ceph's disks are encrypted."""
 
@@ -101,15 +102,15 @@ class CephFs(Backend):
         return f"kubectl -n {namespace} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{own}"
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        parameters = {
+        parameters: dict[str, pulumi.Input[str]] = {
             "clusterID": self.cluster_id,
             "fsName": self.file_system,
-            **({"pool": self.pool} if self.pool else {}),
-            **({"encrypted": "true", "encryptionKMSID": self.kms_id} if self.kms_id else {}),
+            **({"pool": as_input(self.pool)} if self.pool else {}),
+            **({"encrypted": "true", "encryptionKMSID": as_input(self.kms_id)} if self.kms_id else {}),
             **self._secret("provisioner", self.provisioner_secret),
             **self._secret("controller-expand", self.provisioner_secret),
             **self._secret("controller-publish", self.provisioner_secret),
-            **self._secret("node-stage", self.node_secret),
+            **storage_class_per_volume.secret("node-stage", as_input(self.node_secret), self.cluster_id),
         }
         return storage_class_per_volume.claim(request, opts, provisioner=self.driver, parameters=parameters)
 

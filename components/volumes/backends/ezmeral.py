@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tensorplane.components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.model import In, Line, Name, NonEmptyStr, ObjectName, refuse_all_but
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.base.value_types import is_host
 from tensorplane.components.clusters.settings import ClusterArgs
@@ -40,7 +41,9 @@ def _check_not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-Hosts = Annotated[tuple[Annotated[Line, AfterValidator(_check_host)], ...], AfterValidator(_check_not_empty)]
+_Host = Annotated[Line, AfterValidator(_check_host)]
+Hosts = Annotated[tuple[_Host, ...], AfterValidator(_check_not_empty)]
+InHosts = Annotated[tuple[In[_Host], ...], AfterValidator(_check_not_empty)]
 Path = Annotated[Line, AfterValidator(_check_path)]
 
 
@@ -51,13 +54,13 @@ class Ezmeral(Backend):
 
     cluster: NonEmptyStr
     """Name of the data fabric, such as my.cluster.com."""
-    cldb_hosts: Hosts
+    cldb_hosts: InHosts
     """Hosts and ports of the container location database (CLDB), such as cldb1.example.org:7222."""
     rest_servers: Hosts
     """Hosts and ports of the REST API, such as api1.example.org:8443."""
     provisioner_secret: ObjectName
     """Secret with MAPR_CLUSTER_USER and MAPR_CLUSTER_PASSWORD, with which the driver creates volumes."""
-    ticket_secret: ObjectName | None = None
+    ticket_secret: In[ObjectName] | None = None
     """Secret with CONTAINER_TICKET, with which nodes mount volumes. Required if `security` is secure."""
     secret_namespace: Name
     """Namespace of those Secrets."""
@@ -106,13 +109,14 @@ class Ezmeral(Backend):
             yield Problem(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        given = {
+        hosts = pulumi.Output.all(*map(as_input, self.cldb_hosts))
+        given: dict[str, pulumi.Input[str] | None] = {
             "csiProvisionerSecretName": self.provisioner_secret,
             "csiProvisionerSecretNamespace": self.secret_namespace,
-            "csiNodePublishSecretName": self.ticket_secret,
+            "csiNodePublishSecretName": as_input(self.ticket_secret) if self.ticket_secret else None,
             "csiNodePublishSecretNamespace": self.secret_namespace if self.ticket_secret else None,
             "restServers": " ".join(self.rest_servers),
-            "cldbHosts": " ".join(self.cldb_hosts),
+            "cldbHosts": hosts.apply(" ".join),
             "cluster": self.cluster,
             "securityType": self.security,
             # A prefix that identifies the volume in the data fabric; the driver appends a unique suffix.

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from tensorplane.components.base.model import Line, refuse_all_but
+from tensorplane.components.base.model import In, Line, refuse_all_but
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.base.value_types import Host
 from tensorplane.components.volumes import static
@@ -26,9 +27,9 @@ class Nfs(Backend):
 
     kind: Literal["nfs"] = "nfs"
 
-    server: Host
+    server: In[Host]
     """Host name or address of the server, as nodes reach it."""
-    folder: Annotated[Line, AfterValidator(_check_export_path)]
+    folder: In[Annotated[Line, AfterValidator(_check_export_path)]]
     """Exported directory, which must exist."""
     version: Literal["3", "4.0", "4.1", "4.2"] = "4.1"
     """NFS version."""
@@ -49,7 +50,7 @@ class Nfs(Backend):
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         source: k8s.core.v1.PersistentVolumeSpecArgsDict = {
-            "nfs": {"server": self.server, "path": self.folder},
+            "nfs": {"server": as_input(self.server), "path": as_input(self.folder)},
             "mount_options": [f"nfsvers={self.version}", "hard", "noatime"],
         }
         return static.claim(request, opts, source)

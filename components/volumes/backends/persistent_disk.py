@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tensorplane.components.base.labels import GKE_ZONE
-from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.base.model import In, NonEmptyStr
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume, zones
@@ -45,7 +46,7 @@ class PersistentDisk(Backend):
     """Throughput of a Hyperdisk in MiB/s; derived from the size by default. Other types derive it from the size."""
     iops: Annotated[int, Field(ge=3000, le=160000)] | None = None
     """IOPS of a hyperdisk-balanced; derived from the size by default."""
-    kms_key: NonEmptyStr | None = None
+    kms_key: In[NonEmptyStr] | None = None
     """Cloud KMS key (projects/…/cryptoKeys/…) that the Compute Engine service agent may use; a Google-managed key by
     default."""
 
@@ -124,8 +125,8 @@ class PersistentDisk(Backend):
             )
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        given = {
-            "disk-encryption-kms-key": self.kms_key,
+        given: dict[str, pulumi.Input[str] | None] = {
+            "disk-encryption-kms-key": as_input(self.kms_key) if self.kms_key else None,
             "provisioned-iops-on-create": str(self.iops) if self.iops else None,
             "provisioned-throughput-on-create": f"{self.throughput_mib}Mi" if self.throughput_mib else None,
         }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from tensorplane.components.base.model import ObjectName
+from tensorplane.components.base.model import In, ObjectName
 from tensorplane.components.base.problems import Note, Problem
+from tensorplane.components.base.produced import as_input, known
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters import storage_class_names
 from tensorplane.components.clusters.settings import ClusterArgs
@@ -22,7 +23,7 @@ class StorageClass(Backend):
 
     kind: Literal["storageClass"] = "storageClass"
 
-    name: ObjectName | None = None
+    name: In[ObjectName] | None = None
     """Name of the StorageClass; the cluster's default class by default."""
     driver: ObjectName | None = None
     """CSI driver of the class, such as rook-ceph.cephfs.csi.ceph.com. Required for snapshots."""
@@ -69,13 +70,13 @@ class StorageClass(Backend):
             )
             remedy = "which is ReadWriteOnce; set another class or kind in backend"
             yield Problem(("accessModes",), f"{reason}, {remedy}", given=(("backend",),))
-        if self.name and (problem := storage_class_names.find_problem(self.name, cluster)):
+        if (name := known(self.name)) and (problem := storage_class_names.find_problem(name, cluster)):
             yield Problem(("backend", "name"), problem, given=(("cluster",),))
 
     def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
         # If `driver` is set, the user has installed it, together with its class.
-        if self.name and self.driver is None and (text := storage_class_names.note(self.name, cluster)):
+        if (name := known(self.name)) and self.driver is None and (text := storage_class_names.note(name, cluster)):
             yield Note(("backend", "name"), text)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        return request.claim(opts, storage_class=self.name)
+        return request.claim(opts, storage_class=as_input(self.name) if self.name else None)

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from tensorplane.components import catalog
-from tensorplane.components.base.model import refuse_all_but
+from tensorplane.components.base.model import In, refuse_all_but
 from tensorplane.components.base.problems import Key, Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes.base_settings import VolumeSettings
 
@@ -47,14 +48,14 @@ KmsKey = Annotated[str, AfterValidator(_check_arn)]
 """ARN of a KMS key."""
 
 
-def key_problems(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
+def key_problems(key: In[KmsKey] | None, cluster: ClusterArgs) -> Iterator[Problem]:
     """Problem of a key in another region than the volume. Paths are relative to the volume."""
     if key and cluster.catalog_region:
         yield from elsewhere(key, cluster.catalog_region, "kmsKey")
 
 
 def mirror_key_problems(
-    args: VolumeSettings, cluster: ClusterArgs, key: KmsKey | None, copy_key: KmsKey | None
+    args: VolumeSettings, cluster: ClusterArgs, key: In[KmsKey] | None, copy_key: In[KmsKey] | None
 ) -> Iterator[Problem]:
     """Problems of the key of a copy in another region. Paths are relative to the volume."""
     region, path = (args.mirror.to.region if args.mirror else None), ("backend", "mirrorKmsKey")
@@ -70,9 +71,9 @@ def mirror_key_problems(
         yield Problem(path, reason, given=(("backend", "kmsKey"),))
 
 
-def elsewhere(key: KmsKey, region: str, setting: str) -> Iterator[Problem]:
+def elsewhere(key: In[KmsKey], region: str, setting: str) -> Iterator[Problem]:
     """Problem of a key in another region than the data."""
-    written = _ARN.fullmatch(key)
+    written = _ARN.fullmatch(known(key) or "")
     if written and written[1] != region:
         yield Problem(
             ("backend", setting), f"the key is in {written[1]}, but the data is in {region}; use a key of {region}"

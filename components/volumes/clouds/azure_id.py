@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from tensorplane.components.base.model import In
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.produced import known
 
 DISK_ENCRYPTION_SET = "Microsoft.Compute/diskEncryptionSets"
 DNS_ZONE = "Microsoft.Network/privateDnsZones"
@@ -21,8 +23,9 @@ def parts(value: str, kind: str) -> tuple[str, ...] | None:
     return found.groups() if found else None
 
 
-def find_problems(path: Key, value: str, kind: str) -> Iterator[Problem]:
+def find_problems(path: Key, given: In[str], kind: str) -> Iterator[Problem]:
     """Problem of an id that is invalid or of another type."""
-    if parts(value, kind) is None:
+    value = known(given)
+    if value is not None and parts(value, kind) is None:
         form = f"/subscriptions/…/resourceGroups/…/providers/{kind}/…"
         yield Problem(path, f"{value!r} is not a valid resource id; use {form}")

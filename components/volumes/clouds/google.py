@@ -4,15 +4,19 @@ import re
 from collections.abc import Iterator
 
 from tensorplane.components import catalog
+from tensorplane.components.base.model import In
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes.base_settings import VolumeSettings
 
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 
 
-def key_problems(key: str, setting: str, region: str) -> Iterator[Problem]:
+def key_problems(given: In[str], setting: str, region: str) -> Iterator[Problem]:
     """Problem of an invalid key, or of one in another region than the data. Paths are relative to the volume."""
+    if (key := known(given)) is None:
+        return
     match = _KEY.fullmatch(key)
     if match is None:
         remedy = f"use projects/PROJECT/locations/{region}/keyRings/RING/cryptoKeys/KEY"
@@ -24,7 +28,7 @@ def key_problems(key: str, setting: str, region: str) -> Iterator[Problem]:
 
 
 def mirror_problems(
-    args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None
+    args: VolumeSettings, cluster: ClusterArgs, *, key: In[str] | None, copy_key: In[str] | None
 ) -> Iterator[Problem]:
     """Problems of the region and of both keys. Paths are relative to the volume."""
     if key and cluster.catalog_region:

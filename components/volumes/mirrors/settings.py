@@ -5,16 +5,16 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tensorplane.components.base import value_types
-from tensorplane.components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse_all_but
+from tensorplane.components.base.model import In, Model, Name, NonEmptyStr, ObjectName, refuse_all_but
 from tensorplane.components.base.value_types import Host, Interval
 
 
 class Remote(Model):
     """A volume of another cluster, which declares `from: {mirror: …}` there."""
 
-    address: Host
+    address: In[Host]
     """Host name or IP address at which the other cluster receives the data."""
-    key_secret: ObjectName
+    key_secret: In[ObjectName]
     """Secret of the stack's namespace with the pre-shared key of both clusters, as `psk.txt`."""
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     """Port at that address."""

@@ -4,6 +4,8 @@ import pulumi
 import pulumi_aws as aws
 
 from tensorplane.components.base import cron
+from tensorplane.components.base.model import In
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks import roles
 from tensorplane.components.clusters.eks.context import Context
 from tensorplane.components.clusters.eks.native import short_name
@@ -19,7 +21,7 @@ def plan(
     resource: pulumi.Input[str],
     retained: pulumi.ResourceOptions,
     *,
-    kms_key: str | None = None,
+    kms_key: In[str] | None = None,
 ) -> None:
     """Back up one resource on its schedule. The vault is protected like the data; `kms_key` encrypts it.
 
@@ -28,7 +30,7 @@ def plan(
     short = short_name(name)
     stays = pulumi.ResourceOptions.merge(retained, pulumi.ResourceOptions(retain_on_delete=True))
     # Pulumi's suffix keeps the name unique if an earlier vault was left.
-    vault = aws.backup.Vault(short, kms_key_arn=kms_key, opts=stays)
+    vault = aws.backup.Vault(short, kms_key_arn=as_input(kms_key), opts=stays)
     unprotected = pulumi.ResourceOptions(parent=retained.parent, provider=retained.provider)
     role = roles.granted(
         context,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from tensorplane.components.base.cidr import network_of
 from tensorplane.components.base.problems import Key, Note, Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters.allowed_cidrs import too_many
 from tensorplane.workloads.family import Declared, WorkloadArgs
 from tensorplane.workloads.model_server.exposure.settings import GatewayArgs, LoadBalancerArgs
@@ -79,7 +80,8 @@ def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
     for at, server in workloads.items():
         expose = server.expose if isinstance(server, ServerSettings) else None
         if isinstance(expose, LoadBalancerArgs) and expose.public:
-            found = [network for cidr in expose.allowed_cidrs if not isinstance(network := network_of(cidr), str)]
+            written = [cidr for given in expose.allowed_cidrs if (cidr := known(given)) is not None]
+            found = [network for cidr in written if not isinstance(network := network_of(cidr), str)]
             if who := too_many(found):
                 text = f"allows {who}, and TensorFlow Serving has no authentication; list the addresses of its clients"
                 yield Note((*at, "expose", "allowedCidrs"), text)
@@ -96,9 +98,9 @@ def _load_balancer(expose: LoadBalancerArgs, at: Key, declared: Declared) -> Ite
     if expose.public and not expose.allowed_cidrs:
         reason = "missing, but public is true, and TensorFlow Serving has no authentication"
         yield Problem((*at, "allowedCidrs"), f"{reason}; list the addresses that may connect", given=((*at, "public"),))
-    for index, cidr in enumerate(expose.allowed_cidrs):
-        found = network_of(cidr)
-        if not isinstance(found, ipaddress.IPv4Network):
+    for index, given in enumerate(expose.allowed_cidrs):
+        cidr = known(given)
+        if cidr is not None and not isinstance(found := network_of(cidr), ipaddress.IPv4Network):
             yield Problem((*at, "allowedCidrs", str(index)), found)
 
 

@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 
 from tensorplane.components.base.labels import BACKENDS, WAIT_FOR
 from tensorplane.components.base.outputs import Outside
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.workloads.model_server.canary.controller_objects import CANARY_SUFFIX, STABLE_SUFFIX
 from tensorplane.workloads.model_server.canary.manifest import LABELS, STABLE_LABELS
@@ -29,12 +30,14 @@ def service(
 ) -> k8s.core.v1.Service:
     """Creates the server's Service, with a load balancer of the cloud where the settings ask for one."""
     spec: Any = {"selector": owner.selector, "ports": ports}
+    noted: Mapping[str, pulumi.Input[str]] = annotations
     if isinstance(expose, LoadBalancerArgs):
         spec |= manifests.load_balancer(expose)
         # Not for pods, which are ready once there is a model.
         awaited = {WAIT_FOR: "jsonpath={.status.loadBalancer.ingress}"}
-        annotations = {**awaited, **(cluster.load_balancer(public=expose.public) or {}), **expose.annotations}
-    metadata = owner.metadata(annotations=annotations)
+        own = {key: as_input(value) for key, value in expose.annotations.items()}
+        noted = {**awaited, **(cluster.load_balancer(public=expose.public) or {}), **own}
+    metadata = owner.metadata(annotations=noted)
     return k8s.core.v1.Service(owner.name, metadata=metadata, spec=spec, opts=owner.child_options)
 
 

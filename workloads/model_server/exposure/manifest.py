@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tensorplane.components.base.labels import BACKENDS, NAME, NAMESPACE_NAME, PATCH_FORCE, ROLLOUT_MANAGER
+from tensorplane.components.base.model import In
 from tensorplane.workloads.model_server.exposure.settings import (
     ClientArgs,
     GatewayArgs,
@@ -123,7 +124,7 @@ def _tokens(owner: Identity, jwt: JwtArgs, kinds: Sequence[str]) -> Manifest:
     return _object(owner, ENVOY_API, "SecurityPolicy", owner.name, spec)
 
 
-def _client_certificates(owner: Identity, gateway: str, authority: str) -> Manifest:
+def _client_certificates(owner: Identity, gateway: str, authority: In[str]) -> Manifest:
     validation = {"caCertificateRefs": [{"group": "", "kind": "ConfigMap", "name": authority}]}
     target = {"group": ROUTES, "kind": "Gateway", "name": gateway}
     spec = {"targetRefs": [target], "tls": {"clientValidation": validation}}

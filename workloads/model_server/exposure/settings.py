@@ -5,7 +5,16 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tensorplane.components.base.family import Variant
-from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse_all_but
+from tensorplane.components.base.model import (
+    In,
+    Line,
+    Model,
+    Name,
+    NonEmptyStr,
+    ObjectName,
+    is_object_name,
+    refuse_all_but,
+)
 from tensorplane.components.versions import GATEWAY_CLASS
 
 
@@ -37,9 +46,9 @@ class LoadBalancerArgs(ExposureArgs):
 
     public: bool = False
     """Whether it has a public address; by default only the cloud's network reaches it. Requires `allowedCidrs`."""
-    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
+    allowed_cidrs: tuple[In[NonEmptyStr], ...] = ()
     """Addresses that may connect, such as 203.0.113.0/24; by default all that reach it."""
-    annotations: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    annotations: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
     """Further annotations of the Service, for the cloud's load balancers. On an existing cluster, those that keep the
     load balancer internal, which differ between clouds."""
 
@@ -70,11 +79,11 @@ Url = Annotated[NonEmptyStr, AfterValidator(_check_https)]
 class JwtArgs(Model):
     """JSON Web Tokens that clients must send, checked by the gateway. Only Envoy Gateway can."""
 
-    issuer: NonEmptyStr
+    issuer: In[NonEmptyStr]
     """The issuer that the tokens must name."""
-    audiences: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
+    audiences: Annotated[tuple[In[NonEmptyStr], ...], Field(min_length=1)]
     """Audiences of which the tokens must name one."""
-    jwks: Url
+    jwks: In[Url]
     """URL of the issuer's public keys."""
 
 
@@ -83,9 +92,9 @@ class NewGatewayArgs(Model):
 
     gateway_class: ObjectName
     """GatewayClass of the cluster; `traefik` is that of the Traefik which the stack installs."""
-    certificate: ObjectName
+    certificate: In[ObjectName]
     """Secret of type `kubernetes.io/tls` in the stack's namespace, for all hosts."""
-    client_authority: ObjectName | None = None
+    client_authority: In[ObjectName] | None = None
     """ConfigMap of the stack's namespace with `ca.crt`: clients must have a certificate of this authority. Only Envoy
     Gateway can check that."""
 

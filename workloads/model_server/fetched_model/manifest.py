@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tensorplane.components import versions
+from tensorplane.components.base.model import In
 from tensorplane.components.base.names import digest_of
 from tensorplane.workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
 from tensorplane.workloads.model_server.settings import ServedModel
@@ -108,11 +109,13 @@ def _of_bucket(uri: str, fetch: FetchArgs, region: str | None) -> list[dict[str,
         plain["RCLONE_S3_ENDPOINT"] = fetch.endpoint
     if known := fetch.region or region:
         plain["RCLONE_S3_REGION"] = known
-    keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY") if fetch.credentials else ()
-    return [*pod.variables(plain), *(_secret(key, str(fetch.credentials), key) for key in keys)]
+    found: list[dict[str, Any]] = [*pod.variables(plain)]
+    if fetch.credentials:
+        found += [_secret(key, fetch.credentials, key) for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
+    return found
 
 
-def _secret(variable: str, secret: str, key: str) -> dict[str, Any]:
+def _secret(variable: str, secret: In[str], key: str) -> dict[str, Any]:
     return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
-from tensorplane.components.base.model import Line, Model, Name, ObjectName, refuse_all_but
+from tensorplane.components.base.model import In, Line, Model, Name, ObjectName, refuse_all_but
 from tensorplane.components.base.value_types import BUCKET_RULE, is_bucket_name
 from tensorplane.workloads.pods.objects import Egress
 
@@ -74,7 +74,7 @@ class FetchArgs(Model):
     sha256: Annotated[str, AfterValidator(_check_digest)] | None = None
     """SHA-256 of the archive, in hexadecimal; other content is not served. Required with `http`, whose content anybody
     on the way may change."""
-    credentials: ObjectName | None = None
+    credentials: In[ObjectName] | None = None
     """Secret of the namespace: with `authorization`, the header of https requests, such as `Bearer …`; with
     `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` for s3; with `service-account.json` for gs. By default buckets are
     read with the identity of the pods' service account, which has the server's name."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from tensorplane.components import versions
 from tensorplane.components.base.labels import labels
-from tensorplane.components.base.model import Name
+from tensorplane.components.base.model import In, Name
 from tensorplane.components.base.problems import Key, Problem
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.streams import traffic
@@ -45,7 +45,7 @@ class Strimzi(StreamBroker):
         return self.brokers.count if self.brokers else None
 
     @property
-    def storage_class(self) -> str | None:
+    def storage_class(self) -> In[str] | None:
         return self.brokers.storage_class if self.brokers else None
 
     def services(self, stream: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from tensorplane.components import versions
 from tensorplane.components.base import quantities
-from tensorplane.components.base.model import Model, ObjectName, refuse_all_but
+from tensorplane.components.base.model import In, Model, ObjectName, refuse_all_but
 
 _METADATA_VERSION = "4.3-IV0"
 TLS_PORT = 9093
@@ -30,7 +30,7 @@ class BrokersArgs(Model):
     size_gib: Annotated[float, Field(ge=1, le=1_048_576)]
     """Disk of each broker in GiB. Plan for the topics' retention times their replicas, divided by the brokers, plus a
     third."""
-    storage_class: ObjectName | None = None
+    storage_class: In[ObjectName] | None = None
     """StorageClass of the disks; the cluster's default class by default."""
     cpus: Annotated[float, Field(ge=0.001, le=1024)] = 1
     """CPU request of each broker."""

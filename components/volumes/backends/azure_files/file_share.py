@@ -6,6 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_azure_native import network, privatedns, storage
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.aks import access
 from tensorplane.components.clusters.aks.context import tags
 from tensorplane.components.clusters.aks.native import Native, alphanumeric
@@ -109,11 +110,11 @@ def _account(
     encryption: storage.EncryptionArgsDict | None = None
     who: storage.IdentityArgsDict | None = None
     if args.key:
-        who = {"type": storage.IdentityType.USER_ASSIGNED, "user_assigned_identities": [args.key.identity]}
+        who = {"type": storage.IdentityType.USER_ASSIGNED, "user_assigned_identities": [as_input(args.key.identity)]}
         encryption = {
             "key_source": "Microsoft.Keyvault",
-            "key_vault_properties": {"key_vault_uri": args.key.vault, "key_name": args.key.name},
-            "encryption_identity": {"encryption_user_assigned_identity": args.key.identity},
+            "key_vault_properties": {"key_vault_uri": as_input(args.key.vault), "key_name": as_input(args.key.name)},
+            "encryption_identity": {"encryption_user_assigned_identity": as_input(args.key.identity)},
         }
     # Names are globally unique; Pulumi adds a suffix of 8 characters.
     return storage.StorageAccount(
@@ -159,9 +160,8 @@ def _endpoint(
         tags=tags(native.context.args),
         opts=unprotected,
     )
-    zone = args.private_dns_zone or pulumi.Output.concat(
-        group.id, "/providers/Microsoft.Network/privateDnsZones/", _ZONE
-    )
+    new_zone = pulumi.Output.concat(group.id, "/providers/Microsoft.Network/privateDnsZones/", _ZONE)
+    zone = as_input(args.private_dns_zone) if args.private_dns_zone else new_zone
     zone_group = network.PrivateDnsZoneGroup(
         name,
         private_dns_zone_group_name="default",

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tensorplane.components.base.model import Model, NonEmptyStr
+from tensorplane.components.base.model import In, Model, NonEmptyStr
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
 
@@ -14,11 +14,11 @@ DRIVER = "file.csi.azure.com"
 class FilesKey(Model):
     """A customer-managed key and the identity that uses it."""
 
-    vault: NonEmptyStr
+    vault: In[NonEmptyStr]
     """URL of the key vault, such as https://research.vault.azure.net. The vault needs purge protection."""
-    name: NonEmptyStr
+    name: In[NonEmptyStr]
     """Name of the key. Its newest version is used."""
-    identity: NonEmptyStr
+    identity: In[NonEmptyStr]
     """Resource id of a user-assigned identity with the role Key Vault Crypto Service Encryption User."""
 
 
@@ -36,7 +36,7 @@ class AzureFilesSettings(Backend):
     """Whether clients must use TLS. Nodes and other machines mount it with `aznfs`."""
     key: FilesKey | None = None
     """Customer-managed key; a Microsoft-managed key by default."""
-    private_dns_zone: NonEmptyStr | None = None
+    private_dns_zone: In[NonEmptyStr] | None = None
     """Resource id of a private DNS zone privatelink.file.core.windows.net that is linked to the cluster's network; a
     new one by default."""
 

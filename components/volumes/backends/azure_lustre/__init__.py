@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.base.quantities import GIB_PER_TIB
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.aks.addresses import lustre_subnet
@@ -105,7 +106,8 @@ class AzureLustre(AzureLustreSettings):
 
 def _same_account(blob: Blob) -> Iterator[Problem]:
     """Two containers of one account."""
-    one, other = (azure_id.parts(value, azure_id.CONTAINER) for value in (blob.container, blob.logging_container))
+    both = (known(blob.container), known(blob.logging_container))
+    one, other = (azure_id.parts(value, azure_id.CONTAINER) if value else None for value in both)
     if one and other and (one[0] != other[0] or one[1] == other[1]):
         reason = (
             f"is container {other[1]} of account {other[0]}; use a container of account {one[0]} other than {one[1]}"

@@ -7,6 +7,7 @@ import pulumi_kubernetes as k8s
 from pulumi_azure_native import storagecache
 
 from tensorplane.components import versions
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.quantities import GIB_PER_TIB
 from tensorplane.components.clusters.aks import network
 from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, lustre_subnet
@@ -93,18 +94,19 @@ def _file_system(
     if args.blob:
         hsm = {
             "settings": {
-                "container": args.blob.container,
-                "logging_container": args.blob.logging_container,
+                "container": as_input(args.blob.container),
+                "logging_container": as_input(args.blob.logging_container),
                 "import_prefixes_initial": list(args.blob.import_prefixes),
             }
         }
     encryption: storagecache.AmlFilesystemEncryptionSettingsArgsDict | None = None
     who: storagecache.AmlFilesystemIdentityArgsDict | None = None
     if args.key:
-        encryption = {"key_encryption_key": {"key_url": args.key.url, "source_vault": {"id": args.key.vault}}}
+        vault: storagecache.KeyVaultKeyReferenceSourceVaultArgsDict = {"id": as_input(args.key.vault)}
+        encryption = {"key_encryption_key": {"key_url": as_input(args.key.url), "source_vault": vault}}
         who = {
             "type": storagecache.AmlFilesystemIdentityType.USER_ASSIGNED,
-            "user_assigned_identities": [args.key.identity],
+            "user_assigned_identities": [as_input(args.key.identity)],
         }
     fixed = pulumi.ResourceOptions(depends_on=list(request.installed), replace_on_changes=list(_FIXED))
     return storagecache.AmlFilesystem(
@@ -138,7 +140,7 @@ def _zone(request: Request, native: Native) -> list[str] | None:
 
 def _subnet(args: AzureLustreSettings, native: Native) -> pulumi.Input[str]:
     if args.subnet:
-        return args.subnet
+        return as_input(args.subnet)
     return pulumi.Output.from_input(native.node_network.subnet).apply(
         lambda nodes: f"{nodes.rpartition('/')[0]}/{_SUBNET}"
     )

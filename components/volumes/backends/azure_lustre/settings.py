@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tensorplane.components.base.model import Line, Model, NonEmptyStr, refuse_all_but
+from tensorplane.components.base.model import In, Line, Model, NonEmptyStr, refuse_all_but
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
@@ -23,9 +23,9 @@ class Blob(Model):
     Provider` the roles Storage Account Contributor and Storage Blob Data Contributor on it. A change of anything but
     `export` replaces the file system."""
 
-    container: NonEmptyStr
+    container: In[NonEmptyStr]
     """Resource id of the container."""
-    logging_container: NonEmptyStr
+    logging_container: In[NonEmptyStr]
     """Resource id of another container of the same account, for logs of imports and exports."""
     import_prefixes: Annotated[tuple[Prefix, ...], Field(max_length=10)] = ("/",)
     """Folders of the container to import when the file system is created; all by default."""
@@ -36,11 +36,11 @@ class Blob(Model):
 class LustreKey(Model):
     """A customer-managed key and the identity that uses it. A change replaces the file system."""
 
-    vault: NonEmptyStr
+    vault: In[NonEmptyStr]
     """Resource id of the key vault, in the cluster's region and subscription."""
-    url: NonEmptyStr
+    url: In[NonEmptyStr]
     """URL of the key with its version, such as https://research.vault.azure.net/keys/lustre/0123."""
-    identity: NonEmptyStr
+    identity: In[NonEmptyStr]
     """Resource id of a user-assigned identity with the role Key Vault Crypto User."""
 
 
@@ -50,7 +50,7 @@ class AzureLustreSettings(Backend):
     mbps_per_tib: Literal[40, 125, 250, 500] = 125
     """Throughput in MB/s per TiB. Sizes are multiples of 48, 16, 8 or 4 TiB, respectively. A change replaces the file
     system."""
-    subnet: NonEmptyStr | None = None
+    subnet: In[NonEmptyStr] | None = None
     """Resource id of a subnet for the file system. Required if the nodes use an existing subnet; a new subnet
     otherwise."""
     blob: Blob | None = None

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from tensorplane.components.base.model import In
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume, zones
@@ -36,7 +38,7 @@ class Ebs(Backend):
     """IOPS, at most 500 per GiB. More than 3000 cost extra."""
     throughput_mib: Annotated[int, Field(ge=125, le=2000)] = 125
     """Throughput in MiB/s, at most a quarter of `iops`. More than 125 cost extra."""
-    kms_key: KmsKey | None = None
+    kms_key: In[KmsKey] | None = None
     """ARN of the KMS key; the AWS-managed key for EBS by default. A change creates another volume."""
 
     clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
@@ -78,7 +80,7 @@ class Ebs(Backend):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         backends = [args.backend for args in volumes.values()]
-        keys = sorted({one.kms_key for one in backends if isinstance(one, Ebs) and one.kms_key})
+        keys = [as_input(one.kms_key) for one in backends if isinstance(one, Ebs) and one.kms_key]
         if not keys:
             return ()
         # Imported here, because the SDK of AWS is only needed on its own clusters.
@@ -87,11 +89,11 @@ class Ebs(Backend):
         return [disk_keys.grant(cluster.native, keys)]
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        parameters = {
+        parameters: dict[str, pulumi.Input[str]] = {
             "type": "gp3",
             "encrypted": "true",
             "iops": str(self.iops),
             "throughput": str(self.throughput_mib),
-            **({"kmsKeyId": self.kms_key} if self.kms_key else {}),
+            **({"kmsKeyId": as_input(self.kms_key)} if self.kms_key else {}),
         }
         return storage_class_per_volume.claim(request, opts, provisioner=_DRIVER, parameters=parameters)

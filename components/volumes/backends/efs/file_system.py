@@ -6,6 +6,7 @@ import pulumi_kubernetes as k8s
 
 from tensorplane.components.base import pod_security
 from tensorplane.components.base.labels import ZONE
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks.native import Native
 from tensorplane.components.volumes import static
 from tensorplane.components.volumes.backend import Request
@@ -25,7 +26,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
     system = aws.efs.FileSystem(
         name,
         encrypted=True,
-        kms_key_id=args.kms_key,
+        kms_key_id=as_input(args.kms_key),
         availability_zone_name=zones[0] if zones else None,
         throughput_mode="elastic",
         tags={"Name": name},
@@ -50,7 +51,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
         aws.efs.ReplicationConfiguration(
             name,
             source_file_system_id=system.id,
-            destination={"region": request.args.mirror.to.region, "kms_key_id": args.mirror_kms_key},
+            destination={"region": request.args.mirror.to.region, "kms_key_id": as_input(args.mirror_kms_key)},
             opts=unprotected,
         )
     spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {

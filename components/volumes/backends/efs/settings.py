@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from tensorplane.components.base.model import In
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 from tensorplane.components.volumes.clouds.aws import KmsKey
@@ -10,9 +11,9 @@ from tensorplane.components.volumes.clouds.aws import KmsKey
 class EfsSettings(Backend):
     """Settings of backend `efs`."""
 
-    kms_key: KmsKey | None = None
+    kms_key: In[KmsKey] | None = None
     """ARN of the KMS key; the AWS-managed key for EFS by default. A change replaces the file system."""
-    mirror_kms_key: KmsKey | None = None
+    mirror_kms_key: In[KmsKey] | None = None
     """ARN of the mirror's KMS key, in its region. Required if `kmsKey` and a mirror are set."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tensorplane.components.base.labels import GKE_ZONE
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import storage_class_per_volume, zones
@@ -96,13 +97,13 @@ class Filestore(FilestoreSettings):
 
             return file_server.claim(self, request, opts)
         cluster = request.cluster.args
-        parameters = {"tier": _TIERS[self.tier][0]}
+        parameters: dict[str, pulumi.Input[str]] = {"tier": _TIERS[self.tier][0]}
         if network := self.network or cluster.cluster_name:
-            parameters["network"] = network
+            parameters["network"] = as_input(network)
         if self.connection == "privateServiceAccess":
             parameters["connect-mode"] = "PRIVATE_SERVICE_ACCESS"
         if self.kms_key:
-            parameters["instance-encryption-kms-key"] = self.kms_key
+            parameters["instance-encryption-kms-key"] = as_input(self.kms_key)
         return storage_class_per_volume.claim(
             request, opts, provisioner=DRIVER, parameters=parameters, zone_key=GKE_ZONE
         )

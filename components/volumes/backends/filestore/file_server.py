@@ -9,6 +9,8 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
 from tensorplane.components import catalog
+from tensorplane.components.base.model import In
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke.native import Native, short_name
 from tensorplane.components.clusters.gke.settings import GkeSettings
 from tensorplane.components.volumes import static
@@ -55,7 +57,7 @@ def _server(
     location: str,
     args: FilestoreSettings,
     request: Request,
-    key: str | None,
+    key: In[str] | None,
     opts: pulumi.ResourceOptions,
     *,
     follows: gcp.filestore.InstanceInitialReplicationArgsDict | None = None,
@@ -70,12 +72,12 @@ def _server(
         file_shares={"name": _SHARE, "capacity_gb": int(request.args.size_gib)},
         networks=[
             {
-                "network": args.network or cluster.cluster_name,
+                "network": as_input(args.network or cluster.cluster_name),
                 "modes": ["MODE_IPV4"],
                 "connect_mode": _CONNECT[args.connection],
             }
         ],
-        kms_key_name=key,
+        kms_key_name=as_input(key),
         initial_replication=follows,
         # Google Cloud refuses to delete it, too.
         deletion_protection_enabled=request.args.retain,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.base.model import In, NonEmptyStr
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import CSI, AccessMode, Capabilities
 
@@ -16,13 +16,13 @@ class FilestoreSettings(Backend):
 
     tier: Tier = "zonal"
     """Service tier. `zonal` is fast, `regional` also survives the loss of a zone, the basic tiers cost less."""
-    network: NonEmptyStr | None = None
+    network: In[NonEmptyStr] | None = None
     """Name of the VPC network; the cluster's own by default. Required if the cluster uses an existing network."""
     connection: Literal["directPeering", "privateServiceAccess"] = "directPeering"
     """Connection mode. Use `privateServiceAccess` in a Shared VPC, or if the network already has it."""
-    kms_key: NonEmptyStr | None = None
+    kms_key: In[NonEmptyStr] | None = None
     """Cloud KMS key (projects/…/cryptoKeys/…), with tiers zonal and regional; a Google-managed key by default."""
-    mirror_kms_key: NonEmptyStr | None = None
+    mirror_kms_key: In[NonEmptyStr] | None = None
     """Cloud KMS key of the mirror, in its region. Required if `kmsKey` and a mirror are set."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)

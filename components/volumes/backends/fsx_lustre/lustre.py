@@ -5,6 +5,7 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.base.labels import ZONE
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks.native import Native
 from tensorplane.components.volumes import static
 from tensorplane.components.volumes.backend import Request
@@ -51,7 +52,7 @@ def _file_system(
         metadata_configuration={"mode": "AUTOMATIC"} if persistent else None,
         file_system_type_version=_VERSION,
         data_compression_type="LZ4" if args.compression else "NONE",
-        kms_key_id=args.kms_key,
+        kms_key_id=as_input(args.kms_key),
         backup_id=source.snapshot if source else None,
         # If a retained one is deleted nevertheless, a final backup remains, if FSx supports it.
         skip_final_backup=not (request.args.retain and args.backs_up),
@@ -72,6 +73,7 @@ def _link(
     name: str, repository: Repository, system: aws.fsx.LustreFileSystem, opts: pulumi.ResourceOptions
 ) -> aws.fsx.DataRepositoryAssociation:
     """The association with the bucket. Deleting it keeps files and objects."""
+    prefix = f"{repository.prefix}/" if repository.prefix else ""
     policies: aws.fsx.DataRepositoryAssociationS3ArgsDict = {}
     if repository.imports:
         policies["auto_import_policy"] = {"events": _EVENTS}
@@ -81,7 +83,7 @@ def _link(
         name,
         file_system_id=system.id,
         file_system_path="/",
-        data_repository_path=f"s3://{repository.bucket}/{f'{repository.prefix}/' if repository.prefix else ''}",
+        data_repository_path=pulumi.Output.concat("s3://", as_input(repository.bucket), "/", prefix),
         batch_import_meta_data_on_create=repository.imports,
         delete_data_in_filesystem=False,
         s3=policies,

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tensorplane.components.base.model import Model, RelativePath
+from tensorplane.components.base.model import In, Model, RelativePath
 from tensorplane.components.base.value_types import BucketName
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
@@ -16,7 +16,7 @@ SMALLEST = 1200
 class Repository(Model):
     """An S3 bucket whose objects appear as files. It must be in the cluster's region."""
 
-    bucket: BucketName
+    bucket: In[BucketName]
     """Name of the existing bucket."""
     prefix: RelativePath | None = None
     """Prefix of the bucket; the whole bucket by default."""
@@ -36,7 +36,7 @@ class FsxLustreSettings(Backend):
     """Throughput in MB/s per TiB; 125 by default. Not configurable for `scratch`, which has 200."""
     compression: bool = True
     """Whether files are compressed (LZ4), which saves space and throughput."""
-    kms_key: KmsKey | None = None
+    kms_key: In[KmsKey] | None = None
     """ARN of the KMS key; the AWS-managed key for FSx by default. A change replaces the file system."""
     repository: Repository | None = None
     """A bucket to import and export; none by default."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.cidr import inner_network
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes import members
@@ -36,16 +37,17 @@ class GcsFuse(GcsFuseSettings):
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.bucket:
+            it = "the bucket" if (bucket := known(self.bucket)) is None else f"bucket {bucket}"
             for key, given in (("kmsKey", self.kms_key), ("mirrorKmsKey", self.mirror_kms_key)):
                 if given:
                     yield Problem(
                         ("backend", key),
-                        f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself",
+                        f"applies to a new bucket only; remove it, and configure {it} itself",
                     )
             if args.mirror and args.mirror.to.region:
                 yield Problem(
                     ("mirror",),
-                    f"is not supported for the existing bucket {self.bucket}; remove mirror, or bucket to create one",
+                    f"is not supported for the existing {it}; remove mirror, or bucket to create one",
                 )
         else:
             yield from google.mirror_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)

@@ -7,6 +7,8 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.base import pod_security, quantities
+from tensorplane.components.base.model import In
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke import access
 from tensorplane.components.clusters.gke.native import Native, short_name
 from tensorplane.components.volumes import members, static
@@ -28,7 +30,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     bucket: pulumi.Input[str]
     if args.bucket:
-        bucket = args.bucket
+        bucket = as_input(args.bucket)
     else:
         made = create(name, request, request.cluster.args.catalog_region, args.kms_key, opts)
         bucket = made.name
@@ -59,7 +61,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
 
 
 def create(
-    name: str, request: Request, region: str | None, key: str | None, opts: pulumi.ResourceOptions
+    name: str, request: Request, region: str | None, key: In[str] | None, opts: pulumi.ResourceOptions
 ) -> gcp.storage.Bucket:
     """A private bucket with soft delete."""
     native: Native = request.cluster.native
@@ -70,7 +72,7 @@ def create(
         public_access_prevention="enforced",
         hierarchical_namespace={"enabled": True},
         soft_delete_policy={"retention_duration_seconds": _UNDELETE_SECONDS},
-        encryption={"default_kms_key_name": key} if key else None,
+        encryption={"default_kms_key_name": as_input(key)} if key else None,
         # Without `retain`, objects are deleted with the bucket.
         force_destroy=not request.args.retain,
         labels={"tensorplane-volume": request.name},

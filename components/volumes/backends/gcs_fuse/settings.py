@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from tensorplane.components.base.model import NonEmptyStr, RelativePath, refuse_all_but
+from tensorplane.components.base.model import In, NonEmptyStr, RelativePath, refuse_all_but
 from tensorplane.components.volumes.backend import Backend, PodMetadata
 from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
@@ -24,7 +24,7 @@ def _check_bucket(value: str) -> str:
 class GcsFuseSettings(Backend):
     """Settings of backend `gcsFuse`."""
 
-    bucket: Annotated[str, AfterValidator(_check_bucket)] | None = None
+    bucket: In[Annotated[str, AfterValidator(_check_bucket)]] | None = None
     """Name of an existing bucket. By default a new one: private, with a hierarchical namespace and 7 days of soft
     delete."""
     prefix: RelativePath | None = None
@@ -32,10 +32,10 @@ class GcsFuseSettings(Backend):
     hierarchical: bool | None = None
     """Whether an existing bucket has a hierarchical namespace. Without it, folders cannot be renamed, so checkpoints
     and models must be elsewhere."""
-    kms_key: NonEmptyStr | None = None
+    kms_key: In[NonEmptyStr] | None = None
     """Cloud KMS key of a new bucket (projects/…/cryptoKeys/…) that the Cloud Storage service agent may use; a
     Google-managed key by default."""
-    mirror_kms_key: NonEmptyStr | None = None
+    mirror_kms_key: In[NonEmptyStr] | None = None
     """Cloud KMS key of the copy, in its region. Required if `kmsKey` and a mirror are set."""
     addresses: tuple[NonEmptyStr, ...] | None = None
     """CIDR blocks at which pods reach Cloud Storage. Required in an existing network: the addresses of

@@ -9,6 +9,7 @@ from pulumi_gcp import compute, servicenetworking
 
 from tensorplane.components.base.labels import ZONE
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.clusters.gke import access
 from tensorplane.components.clusters.gke.native import Native, short_name
@@ -41,8 +42,8 @@ def claim(
         capacity_gib=str(int(request.args.size_gib)),
         per_unit_storage_throughput=str(args.mbps_per_tib),
         filesystem=filesystem(short),
-        network=args.network or f"projects/{cluster.project}/global/networks/{cluster.cluster_name}",
-        kms_key=args.kms_key,
+        network=as_input(args.network or f"projects/{cluster.project}/global/networks/{cluster.cluster_name}"),
+        kms_key=as_input(args.kms_key),
         labels={"tensorplane-volume": request.name},
         opts=pulumi.ResourceOptions.merge(
             opts, pulumi.ResourceOptions(provider=native.provider, depends_on=list(request.installed))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.base.model import In, NonEmptyStr
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
@@ -17,10 +17,10 @@ class ManagedLustreSettings(Backend):
 
     mbps_per_tib: MegabytesPerTib = 1000
     """Throughput in MB/s per TiB. Lower values cost less and have larger size steps."""
-    network: NonEmptyStr | None = None
+    network: In[NonEmptyStr] | None = None
     """VPC network (projects/…/global/networks/…); the cluster's own by default. Required if the cluster uses an
     existing network, which then needs private services access and a firewall rule that allows TCP 988 from there."""
-    kms_key: NonEmptyStr | None = None
+    kms_key: In[NonEmptyStr] | None = None
     """Cloud KMS key (projects/…/cryptoKeys/…) that the Lustre service agent may use; a Google-managed key by default.
     """
 

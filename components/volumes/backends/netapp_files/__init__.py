@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.cidr import inner_network
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.base.quantities import GIB_PER_TIB
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
@@ -74,8 +75,9 @@ class NetappFiles(NetappFilesSettings):
         if own and not self.allowed_cidrs:
             reason = "missing, but the nodes use an existing subnet; set its addresses, such as 10.1.0.0/18"
             yield Problem(("backend", "allowedCidrs"), reason)
-        for index, cidr in enumerate(self.allowed_cidrs):
-            if isinstance(found := inner_network(cidr), str):
+        for index, given in enumerate(self.allowed_cidrs):
+            cidr = known(given)
+            if cidr is not None and isinstance(found := inner_network(cidr), str):
                 yield Problem(("backend", "allowedCidrs", str(index)), found)
 
     def _mirror(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pulumi
 from pulumi_azure_native import managedidentity, netapp, resources
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.aks import access
 from tensorplane.components.clusters.aks.context import tags
 from tensorplane.components.clusters.aks.native import Native, short_name
@@ -92,7 +93,7 @@ def _copy(
         resource_group_name=group.name,
         location=group.location,
         service_level=args.service_level.capitalize(),
-        subnet_id=args.mirror_subnet,
+        subnet_id=as_input(args.mirror_subnet) if args.mirror_subnet else None,
         network_features=netapp.NetworkFeatures.STANDARD,
         protocol_types=[f"NFSv{args.version}"],
         usage_threshold=source.usage_threshold,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_azure_native import netapp
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.quantities import GIB_PER_TIB, TIB
 from tensorplane.components.clusters.aks import network
 from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, netapp_subnet
@@ -82,7 +83,7 @@ def tib(gib: float) -> int:
 def subnet(args: NetappFilesSettings, native: Native) -> pulumi.Input[str]:
     """Resource id of the subnet of a volume."""
     if args.subnet:
-        return args.subnet
+        return as_input(args.subnet)
     return pulumi.Output.from_input(native.node_network.subnet).apply(
         lambda nodes: f"{nodes.rpartition('/')[0]}/{_NAME}"
     )

@@ -1,13 +1,14 @@
 """A volume of Azure NetApp Files: its source, export policy, snapshot policy, and claim."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_azure_native import netapp
 
+from tensorplane.components.base.cidr import inner_network
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.base.quantities import GIB
 from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
 from tensorplane.components.clusters.aks.context import tags
@@ -52,13 +53,13 @@ def name_of(request: Request, volume: str | None = None) -> str:
     return short_name(f"{request.namespace.plain_name}-{volume or request.name}", _NAME)
 
 
-def export_policy(version: str, clients: Sequence[str]) -> netapp.VolumePropertiesExportPolicyArgsDict:
-    """The export policy: these clients, without root access."""
+def export_policy(version: str, clients: pulumi.Input[str]) -> netapp.VolumePropertiesExportPolicyArgsDict:
+    """The export policy: these clients, with commas between them, without root access."""
     return {
         "rules": [
             {
                 "rule_index": 1,
-                "allowed_clients": ",".join(clients),
+                "allowed_clients": clients,
                 "nfsv3": version == "3",
                 "nfsv41": version == "4.1",
                 "cifs": False,
@@ -70,11 +71,20 @@ def export_policy(version: str, clients: Sequence[str]) -> netapp.VolumeProperti
     }
 
 
-def clients(args: NetappFilesSettings, native: Native) -> list[str]:
-    """The nodes' addresses, and those of the settings."""
+def clients(args: NetappFilesSettings, native: Native) -> pulumi.Output[str]:
+    """The nodes' addresses, and those of the settings, with commas between them."""
     own = native.context.args.network
     nodes = [] if own.subnet else [nodes_subnet(own.cidr or DEFAULT_CIDR)]
-    return [*nodes, *(cidr for cidr in args.allowed_cidrs if cidr not in nodes)]
+    return pulumi.Output.all(*map(as_input, args.allowed_cidrs)).apply(
+        lambda allowed: ",".join([*nodes, *(cidr for cidr in map(_checked, allowed) if cidr not in nodes)])
+    )
+
+
+def _checked(cidr: str) -> str:
+    """The addresses. Those that another resource produces are checked here, where they are known."""
+    if isinstance(problem := inner_network(cidr), str):
+        raise pulumi.RunError(f"allowedCidrs: {problem}")
+    return cidr
 
 
 def _volume(

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tensorplane.components.base.model import NonEmptyStr
+from tensorplane.components.base.model import In, NonEmptyStr
 from tensorplane.components.volumes.backend import Backend
 from tensorplane.components.volumes.capabilities import AccessMode, Capabilities
 
@@ -19,13 +19,13 @@ class NetappFilesSettings(Backend):
     pool_tib: Annotated[int, Field(ge=1, le=2048)] | None = None
     """Size in TiB of the capacity pool that all volumes of this service level share. Required, and the same in each, if
     there are several. Reduce it in a deployment after the one that deletes a volume."""
-    subnet: NonEmptyStr | None = None
+    subnet: In[NonEmptyStr] | None = None
     """Resource id of a subnet that is delegated to Microsoft.NetApp/volumes. Required if the nodes use an existing
     subnet; a new subnet otherwise. A VNet has one such subnet."""
-    allowed_cidrs: Annotated[tuple[NonEmptyStr, ...], Field(max_length=5)] = ()
+    allowed_cidrs: Annotated[tuple[In[NonEmptyStr], ...], Field(max_length=5)] = ()
     """Addresses that may mount the volume: those of machines outside the cluster, and those of the nodes if they use an
     existing subnet. Nodes in a new VNet are always allowed."""
-    mirror_subnet: NonEmptyStr | None = None
+    mirror_subnet: In[NonEmptyStr] | None = None
     """Resource id of a subnet in the mirror's region that is delegated to Microsoft.NetApp/volumes."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.components.clusters.settings import ClusterArgs
 from tensorplane.components.volumes.backend import Request
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _LIKE_A_NEW_ONE = "b" * 48
 """A name of the maximum length of new buckets: see components/clusters/eks/native.py."""
+_LIKE_ANY = "b" * 63
+"""A name of the maximum length of buckets."""
+_LIKE_ANY_KEY = f"arn:aws-us-gov:kms:us-gov-west-1:{'0' * 12}:key/mrk-{'0' * 32}"
+"""An ARN of the maximum length of keys."""
 IN_TIME = "15m"
 """The interval of S3's Replication Time Control."""
 
@@ -58,13 +63,13 @@ class S3(S3Settings):
         if self.region is not None:
             yield from aws.region_problems(self.region, ("backend", "region"))
         given = (("backend", "bucket"),)
+        it = "the bucket" if (bucket := known(self.bucket)) is None else f"bucket {bucket}"
         if self.keep_replaced_days is not None:
-            reason = f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself"
+            reason = f"applies to a new bucket only; remove it, and configure {it} itself"
             yield Problem(("backend", "keepReplacedDays"), reason, given=given)
         if args.mirror and args.mirror.to.region:
             reason = (
-                f"is not supported for the existing bucket {self.bucket}; remove it, and configure replication "
-                f"of the bucket itself"
+                f"is not supported for the existing {it}; remove it, and configure replication of the bucket itself"
             )
             yield Problem(("mirror",), reason, given=given)
 
@@ -93,9 +98,10 @@ class S3(S3Settings):
 
     def _characters(self, args: VolumeSettings) -> int:
         """Maximum size of the bucket's policy in the driver's role, in characters."""
-        arn = f"arn:aws:s3:::{self.bucket or _LIKE_A_NEW_ONE}"
+        bucket = (known(self.bucket) or _LIKE_ANY) if self.bucket else _LIKE_A_NEW_ONE
+        key = (known(self.kms_key) or _LIKE_ANY_KEY) if self.kms_key else None
         writes = bucket_rights.writes(args.access_modes or self.access_modes)
-        return bucket_rights.iam_length(bucket_rights.policy(self, arn, writes=writes))
+        return bucket_rights.iam_length(bucket_rights.policy(self, f"arn:aws:s3:::{bucket}", key, writes=writes))
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

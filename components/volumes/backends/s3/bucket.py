@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from tensorplane.components.base.model import In
+from tensorplane.components.base.produced import as_input
+
 _DAYS_OF_A_BROKEN_UPLOAD = 7
 
 
@@ -23,7 +26,7 @@ def make(
     opts: pulumi.ResourceOptions,
     *,
     region: str | None = None,
-    kms_key: str | None = None,
+    kms_key: In[str] | None = None,
     keep_replaced_days: int | None = None,
     emptied: bool = False,
 ) -> Bucket:
@@ -70,12 +73,12 @@ def make(
     return Bucket(bucket, guards)
 
 
-def _encryption(kms_key: str | None) -> aws.s3.BucketServerSideEncryptionConfigurationRuleArgsDict:
+def _encryption(kms_key: In[str] | None) -> aws.s3.BucketServerSideEncryptionConfigurationRuleArgsDict:
     if kms_key is None:
         return {"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}
     # A bucket key saves KMS requests.
     return {
-        "apply_server_side_encryption_by_default": {"sse_algorithm": "aws:kms", "kms_master_key_id": kms_key},
+        "apply_server_side_encryption_by_default": {"sse_algorithm": "aws:kms", "kms_master_key_id": as_input(kms_key)},
         "bucket_key_enabled": True,
     }
 

@@ -3,6 +3,7 @@
 import pulumi
 import pulumi_aws as aws
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks import roles
 from tensorplane.components.clusters.eks.context import Context
 from tensorplane.components.clusters.eks.native import short_name
@@ -48,7 +49,7 @@ def mirror(
         destination["metrics"] = {"status": "Enabled", "event_threshold": {"minutes": _MINUTES}}
         destination["replication_time"] = {"status": "Enabled", "time": {"minutes": _MINUTES}}
     if args.mirror_kms_key:
-        destination["encryption_configuration"] = {"replica_kms_key_id": args.mirror_kms_key}
+        destination["encryption_configuration"] = {"replica_kms_key_id": as_input(args.mirror_kms_key)}
     rule: aws.s3.BucketReplicationConfigRuleArgsDict = {
         "id": "mirror",
         "status": "Enabled",

@@ -10,7 +10,7 @@ from tensorplane.components.volumes.backends.s3.settings import S3Settings
 MOST_OF_A_ROLE = 10240
 
 
-def policy(args: S3Settings, arn: str, *, writes: bool) -> str:
+def policy(args: S3Settings, arn: str, kms_key: str | None, *, writes: bool) -> str:
     """The policy for one bucket, limited to its prefix."""
     listing: dict[str, Any] = {"Action": "s3:ListBucket", "Resource": arn}
     if args.prefix:
@@ -19,9 +19,9 @@ def policy(args: S3Settings, arn: str, *, writes: bool) -> str:
     if writes:
         on_objects += ["s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"]
     rights = [listing, {"Action": on_objects, "Resource": f"{arn}/{args.prefix}/*" if args.prefix else f"{arn}/*"}]
-    if args.kms_key:
+    if kms_key:
         use = ["kms:Decrypt", "kms:GenerateDataKey"] if writes else ["kms:Decrypt"]
-        rights.append({"Action": use, "Resource": args.kms_key})
+        rights.append({"Action": use, "Resource": kms_key})
     return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **one} for one in rights]})
 
 

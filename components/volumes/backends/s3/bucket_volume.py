@@ -7,6 +7,7 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.base import pod_security, quantities
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks import addons
 from tensorplane.components.clusters.eks.native import Native, short_name
 from tensorplane.components.volumes import static
@@ -31,15 +32,17 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
     guards: Sequence[pulumi.Resource] = ()
     bucket_name: pulumi.Input[str]
     if args.bucket:
-        bucket_name, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
+        bucket_name = as_input(args.bucket)
+        arn = pulumi.Output.concat(f"arn:{native.context.partition}:s3:::", bucket_name)
     else:
         made = _new(args, request, name, retained)
         bucket_name, arn, guards = made.bucket.id, made.bucket.arn, made.guards
     writes = bucket_rights.writes(request.access_modes)
     (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
-    rights = aws.iam.RolePolicy(
-        name, role=role.id, policy=arn.apply(lambda of: bucket_rights.policy(args, of, writes=writes)), opts=unprotected
+    policy = pulumi.Output.all(arn, as_input(args.kms_key)).apply(
+        lambda found: bucket_rights.policy(args, found[0], found[1], writes=writes)
     )
+    rights = aws.iam.RolePolicy(name, role=role.id, policy=policy, opts=unprotected)
     mounted: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": _mount_options(args, args.region or native.context.region, writes=writes),
         "csi": {
@@ -82,7 +85,7 @@ def _mount_options(args: S3Settings, region: str, *, writes: bool) -> list[str]:
     return [*options, "allow-delete", "allow-overwrite"] if writes else [*options, "read-only"]
 
 
-def _cache(args: S3Settings, volume: VolumeSettings) -> dict[str, str]:
+def _cache(args: S3Settings, volume: VolumeSettings) -> dict[str, pulumi.Input[str]]:
     """The cache with a size limit, so that it cannot fill the node's disk."""
     if volume.cache is None:
         return {}
@@ -90,7 +93,7 @@ def _cache(args: S3Settings, volume: VolumeSettings) -> dict[str, str]:
     if args.cache_class:
         return {
             "cache": "ephemeral",
-            "cacheEphemeralStorageClassName": args.cache_class,
+            "cacheEphemeralStorageClassName": as_input(args.cache_class),
             "cacheEphemeralStorageResourceRequest": size,
         }
     return {"cache": "emptyDir", "cacheEmptyDirSizeLimit": size}

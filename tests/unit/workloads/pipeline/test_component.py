@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pulumi
 import pytest
 
 from tensorplane import stack
@@ -68,3 +69,24 @@ def test_encrypted_variables_are_refused_where_all_could_read_them(
     said = str(refused.value)
     assert f"{'.'.join(where)}: is encrypted, but would be readable in the WorkflowTemplate{reason}" in said
     assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("path", [("image",), ("env", "TOKEN", "secret")])
+def test_a_stage_needs_values_and_no_outputs(path: tuple[str, ...]) -> None:
+    base = settings_of(PROJECT / "examples/pipeline.yaml")
+    tree = copy.deepcopy(dict(base.tree))
+    job: dict[str, Any] = {**_JOB, "env": {"TOKEN": {"secret": "hub", "key": "token"}}}
+    tree["workloads"]["photos"]["stages"]["train"] = {**_COMMON, "job": job}
+
+    def program() -> Any:
+        *above, last = path
+        here = job
+        for key in above:
+            here = here[key]
+        here[last] = pulumi.Output.from_input(here[last])
+        return stack.build(stack.load(replace(base, tree=tree)))
+
+    with pytest.raises(UserError) as refused:
+        rendering.run(program)
+    where = ".".join(("workloads", "photos", "stages", "train", "job", *path))
+    assert f"{where}: comes from another resource, whose name is not known here; set its name" in str(refused.value)

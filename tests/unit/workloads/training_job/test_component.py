@@ -127,7 +127,7 @@ def test_outputs_from_other_resources_are_taken(render: Render) -> None:
                         "kind": "trainingJob",
                         "strategy": {"kind": "single"},
                         "command": ["true"],
-                        "image": pulumi.Output.from_input("example.com/train@sha256:1"),
+                        "image": pulumi.Output.from_input("example.com/train:1"),
                         "env": {"TOKEN": pulumi.Output.secret("hunter2")},
                     }
                 }
