@@ -41,6 +41,8 @@ MAY_NAME_CLOUDS = (
     "policies/rules",
     # kops rents machines of AWS.
     "components/node_groups/kops.py",
+    # Generated: it has the models of every kind.
+    "runtime/tensorplane/pulumi/arguments.py",
 )
 
 
