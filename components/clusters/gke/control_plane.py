@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import container
 
+from tensorplane.components.clusters import allowed_cidrs
+from tensorplane.components.clusters.gke import check_network
 from tensorplane.components.clusters.gke.network import Network
-from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.settings import GkeSettings, labels
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 """OAuth scope of nodes; only the roles of their service account restrict them."""
@@ -77,7 +79,7 @@ def create(
         min_master_version=args.version,
         maintenance_policy={"recurring_window": maintenance_window(args)},
         deletion_protection=args.deletion_protection,
-        resource_labels=dict(sorted(args.labels.items())) or None,
+        resource_labels=labels(args) or None,
         cluster_autoscaling=autoscaling,
         network=network.network,
         subnetwork=network.subnetwork,
@@ -137,7 +139,10 @@ def _private(args: GkeSettings) -> container.ClusterPrivateClusterConfigArgsDict
 
 def _authorized(args: GkeSettings) -> container.ClusterMasterAuthorizedNetworksConfigArgsDict:
     return {
-        "cidr_blocks": [{"cidr_block": cidr} for cidr in args.endpoint.allowed_cidrs],
+        "cidr_blocks": [
+            {"cidr_block": cidr}
+            for cidr in allowed_cidrs.checked(args.endpoint.allowed_cidrs, check_network.problems_of_allowed)
+        ],
         "gcp_public_cidrs_access_enabled": False,
     }
 

@@ -16,7 +16,7 @@ from tensorplane.components.clusters.gke import (
     provisioning,
 )
 from tensorplane.components.clusters.gke.native import Native
-from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.settings import GkeSettings, labels
 from tensorplane.components.clusters.settings import Connection, cluster_provider
 from tensorplane.components.node_groups.component import NodeGroup
 from tensorplane.components.node_groups.shape import Shape
@@ -28,7 +28,7 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
         f"{name}-gcp",
         project=args.project,
         region=args.region,
-        default_labels=dict(sorted(args.labels.items())) or None,
+        default_labels=labels(args) or None,
         opts=opts,
     )
     inside = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=google))
