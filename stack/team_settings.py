@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import labels
@@ -87,7 +87,8 @@ def _opened(tree: Any) -> Any:
     """The tree with `_SECRET` in place of outputs that are secret."""
     if isinstance(tree, Produced):
         output = pulumi.Output.from_input(tree)
-        both = pulumi.Output.all(pulumi.Output.from_input(output.is_secret()), pulumi.Output.unsecret(output))
+        is_secret: pulumi.Output[bool] = pulumi.Output.from_input(cast(Any, output.is_secret()))
+        both = pulumi.Output.all(is_secret, pulumi.Output.unsecret(output))
         return both.apply(lambda found: _SECRET if found[0] else found[1])
     if isinstance(tree, Mapping):
         return {key: _opened(each) for key, each in tree.items()}
