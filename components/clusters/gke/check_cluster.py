@@ -44,9 +44,10 @@ def _names(args: GkeSettings) -> Iterator[Problem]:
         remedy = f"use lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
         found = f"{name!r}" if args.name else f"missing, and the default from stack {stack_name.current()!r}, {name},"
         yield Problem(("cluster", "name"), f"{found} is not a valid name; {remedy}")
-    if not re.fullmatch(PROJECT, args.project):
+    project = known(args.project)
+    if project is not None and not re.fullmatch(PROJECT, project):
         remedy = "use 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
-        yield Problem(("cluster", "project"), f"{args.project!r} is not a project id; {remedy}")
+        yield Problem(("cluster", "project"), f"{project!r} is not a project id; {remedy}")
     if len(args.labels) > _LABELS_LIMIT:
         reason = f"{len(args.labels)} labels are set; Google Cloud allows 64, and tensorplane and GKE use some of them"
         yield Problem(("cluster", "labels"), f"{reason}; set at most {_LABELS_LIMIT}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import container
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters import allowed_cidrs
 from tensorplane.components.clusters.gke import check_network
 from tensorplane.components.clusters.gke.network import Network
@@ -68,7 +69,7 @@ def create(
     return container.Cluster(
         name,
         name=args.cluster_name,
-        project=args.project,
+        project=as_input(args.project),
         location=args.region,
         node_locations=list(args.usual_zones) or None,
         # GKE requires an initial node pool, which is deleted at once.
@@ -91,7 +92,7 @@ def create(
         private_cluster_config=_private(args),
         master_authorized_networks_config=_authorized(args),
         control_plane_endpoints_config={"dns_endpoint_config": {"allow_external_traffic": args.endpoint.dns}},
-        workload_identity_config={"workload_pool": f"{args.project}.svc.id.goog"},
+        workload_identity_config={"workload_pool": pulumi.Output.concat(as_input(args.project), ".svc.id.goog")},
         database_encryption={"state": "ENCRYPTED", "key_name": secrets_key},
         authenticator_groups_config=_groups(args),
         enable_shielded_nodes=True,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_gcp as gcp
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke import (
     access,
     control_plane,
@@ -26,7 +27,7 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
     """Creates all resources, and a provider that depends on the nodes, so that objects are deleted before nodes."""
     google = gcp.Provider(
         f"{name}-gcp",
-        project=args.project,
+        project=as_input(args.project),
         region=args.region,
         default_labels=labels(args) or None,
         opts=opts,

@@ -54,7 +54,7 @@ def create(
     # Auto-named, so that a replacement is created before the old pool is deleted.
     return container.NodePool(
         shape.name,
-        project=args.project,
+        project=as_input(args.project),
         cluster=cluster.name,
         location=args.region,
         node_locations=list(zones) or None,

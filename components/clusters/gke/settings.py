@@ -88,7 +88,7 @@ class GkeMaintenance(Model):
 class GkeSettings(ClusterArgs):
     """Settings of a cluster of kind `gke`."""
 
-    project: NonEmptyStr
+    project: In[NonEmptyStr]
     """Google Cloud project id."""
     region: NonEmptyStr
     """Google Cloud region, such as us-central1. The control plane is regional."""

@@ -9,6 +9,7 @@ from pulumi_gcp import compute, servicenetworking
 
 from tensorplane.components.base.labels import ZONE
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.component import Cluster
 from tensorplane.components.clusters.gke import access
 from tensorplane.components.clusters.gke.native import Native, short_name
@@ -30,6 +31,7 @@ def claim(
     """
     native: Native = request.cluster.native
     cluster = native.args
+    project = as_input(cluster.project)
     assert request.args.placement is not None  # noqa: S101  # for mypy: `check` refuses it
     zone = request.args.placement.zones[0]
     name = f"{request.namespace.plain_name}-{request.name}"
@@ -41,7 +43,7 @@ def claim(
         capacity_gib=str(int(request.args.size_gib)),
         per_unit_storage_throughput=str(args.mbps_per_tib),
         filesystem=filesystem(short),
-        network=args.network or f"projects/{cluster.project}/global/networks/{cluster.cluster_name}",
+        network=args.network or pulumi.Output.concat("projects/", project, "/global/networks/", cluster.cluster_name),
         kms_key=args.kms_key,
         labels={"tensorplane-volume": request.name},
         opts=pulumi.ResourceOptions.merge(
@@ -54,7 +56,7 @@ def claim(
     spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "csi": {
             "driver": "lustre.csi.storage.gke.io",
-            "volume_handle": f"{cluster.project}/{zone}/{short}",
+            "volume_handle": pulumi.Output.concat(project, "/", zone, "/", short),
             "volume_attributes": {"mountpoint": made.mount_point},
         },
         "node_affinity": {"required": {"node_selector_terms": [here]}},
