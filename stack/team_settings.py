@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import labels
+from tensorplane.components.base.produced import Produced
 from tensorplane.components.base.sdk import k8s, pulumi
 from tensorplane.stack.resolved import ResolvedStack
 
@@ -34,7 +35,7 @@ def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]]
                 f"{team}-{NAME}",
                 metadata={"name": NAME, "namespace": namespaces[team], "labels": labels(team, "queue")},
                 data={
-                    SETTINGS: json.dumps(tree(resolved, team), sort_keys=True),
+                    SETTINGS: _as_json(tree(resolved, team)),
                     STACK: stack_name.current(),
                     TEAM: team,
                 },
@@ -54,7 +55,7 @@ def servers(resolved: ResolvedStack, team: str) -> list[str]:
 
 def tree(resolved: ResolvedStack, team: str) -> dict[str, Any]:
     """The published settings, without encrypted ones, with the volumes that the team has and the model servers to which
-    it can publish."""
+    it can publish. What other resources produce is in it as their outputs."""
     config = resolved.config
     own = config.teams[team].volumes
     included: Any = {
@@ -62,7 +63,8 @@ def tree(resolved: ResolvedStack, team: str) -> dict[str, Any]:
         "volumes": dict.fromkeys(own, _OF_VOLUMES),
         "workloads": dict.fromkeys(servers(resolved, team), _OF_SERVERS),
     }
-    found: dict[str, Any] = config.model_dump(mode="json", by_alias=True, exclude_unset=True, include=included)
+    # Not in the mode for JSON, which takes no outputs of other resources.
+    found: dict[str, Any] = config.model_dump(by_alias=True, exclude_unset=True, include=included)
     for path in resolved.secret:
         _remove(found, path)
     for name, args in found.get("teams", {}).items():
@@ -71,6 +73,32 @@ def tree(resolved: ResolvedStack, team: str) -> dict[str, Any]:
             for private in ("budget", "members", "volumes"):
                 args.pop(private, None)
     return {**{key: value for key, value in found.items() if value != {}}, "namespace": config.namespace_name}
+
+
+_SECRET = object()
+
+
+def _as_json(tree: Any) -> pulumi.Output[str]:
+    """The settings once they are known, without the secrets among what other resources produce."""
+    return pulumi.Output.from_input(_opened(tree)).apply(lambda known: json.dumps(_public(known), sort_keys=True))
+
+
+def _opened(tree: Any) -> Any:
+    """The tree with `_SECRET` in place of outputs that are secret."""
+    if isinstance(tree, Produced):
+        output = pulumi.Output.from_input(tree)
+        is_secret: pulumi.Output[bool] = pulumi.Output.from_input(cast(Any, output.is_secret()))
+        both = pulumi.Output.all(is_secret, pulumi.Output.unsecret(output))
+        return both.apply(lambda found: _SECRET if found[0] else found[1])
+    if isinstance(tree, Mapping):
+        return {key: _opened(each) for key, each in tree.items()}
+    return [_opened(each) for each in tree] if isinstance(tree, list | tuple) else tree
+
+
+def _public(tree: Any) -> Any:
+    if isinstance(tree, Mapping):
+        return {key: _public(each) for key, each in tree.items() if each is not _SECRET}
+    return [_public(each) for each in tree if each is not _SECRET] if isinstance(tree, list) else tree
 
 
 def _remove(tree: Any, path: tuple[str, ...]) -> None:

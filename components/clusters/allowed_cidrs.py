@@ -1,11 +1,16 @@
 """Checks of the addresses that may reach a public API server, for all clouds."""
 
+from __future__ import annotations
+
 import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from tensorplane.components.base.cidr import network_of
+from tensorplane.components.base.model import In
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import Produced, as_input, known
+from tensorplane.components.base.sdk import pulumi
 
 _ENDPOINT = ("cluster", "endpoint")
 _PATH = (*_ENDPOINT, "allowedCidrs")
@@ -27,7 +32,7 @@ class Endpoint(Protocol):
     @property
     def public(self) -> bool: ...
     @property
-    def allowed_cidrs(self) -> Sequence[str]: ...
+    def allowed_cidrs(self) -> Sequence[In[str]]: ...
     @property
     def deploy_from_inside(self) -> bool: ...
 
@@ -47,7 +52,7 @@ def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[
     yield Problem(_ENDPOINT, reason)
 
 
-def find_problems(allowed: Sequence[str], *, public: bool) -> Iterator[Problem]:
+def find_problems(allowed: Sequence[In[str]], *, public: bool) -> Iterator[Problem]:
     """Every problem, one line each. A public API server is open to some addresses, never to none and never to all."""
     if public and not allowed:
         yield Problem(
@@ -57,8 +62,15 @@ def find_problems(allowed: Sequence[str], *, public: bool) -> Iterator[Problem]:
         )
     if allowed and not public:
         yield Problem(_PATH, "is set but endpoint.public is false; remove it, or set public: true")
+    yield from problems_of_public(allowed)
+
+
+def problems_of_public(allowed: Sequence[In[str]]) -> Iterator[Problem]:
+    """Every problem of the addresses that the settings have, which are public ones."""
     let_in = []
-    for index, cidr in enumerate(allowed):
+    for index, cidr in enumerate(map(known, allowed)):
+        if cidr is None:
+            continue
         found = network_of(cidr)
         if isinstance(found, str):
             yield Problem((*_PATH, str(index)), found)
@@ -69,6 +81,25 @@ def find_problems(allowed: Sequence[str], *, public: bool) -> Iterator[Problem]:
             let_in.append(found)
     if who := too_many(let_in):
         yield Problem(_PATH, f"allows {who}; list only the addresses of your office, VPN or CI")
+
+
+def checked(
+    allowed: Sequence[In[str]], problems: Callable[[Sequence[str]], Iterable[Problem]] = problems_of_public
+) -> list[pulumi.Input[str]]:
+    """The networks for the cloud. Those of other resources are checked together with all others once they are known,
+    because an API server must not be open to everyone, whoever says so. A `pulumi.RunError` if there is a problem; it
+    leaves the values out, which may be secret."""
+    if not any(isinstance(cidr, Produced) for cidr in allowed):
+        return [as_input(cidr) for cidr in allowed]
+
+    def check(networks: Sequence[str]) -> Sequence[str]:
+        if found := next(iter(problems(networks)), None):
+            reason = "a value of another resource is not allowed; use the networks of your organisation"
+            raise pulumi.RunError(str(Problem(found.path, f"{reason}, such as 203.0.113.0/24")))
+        return networks
+
+    every = pulumi.Output.all(*map(as_input, allowed)).apply(check)
+    return [every[index] if isinstance(cidr, Produced) else cidr for index, cidr in enumerate(allowed)]
 
 
 def too_many(networks: Iterable[ipaddress.IPv4Network]) -> str | None:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tensorplane.components.base.model import In
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 
 # AWS and Azure have the same (docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
 # #id_tags_naming_best_practices; learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations,
@@ -26,7 +28,7 @@ class Rules:
     """Whether it allows the characters of a text. The first argument is `key` or `value`, the second the text."""
 
 
-def find_problems(tags: Mapping[str, str], rules: Rules) -> Iterator[Problem]:
+def find_problems(tags: Mapping[str, In[str]], rules: Rules) -> Iterator[Problem]:
     """Every problem, a line each."""
     path = ("cluster", "tags")
     if len(tags) > _TAGS_LIMIT:
@@ -36,7 +38,9 @@ def find_problems(tags: Mapping[str, str], rules: Rules) -> Iterator[Problem]:
         if reserved := next((begin for begin in rules.reserved if key.lower().startswith(begin)), None):
             yield Problem((*path, key), f"{rules.cloud} reserves tags that begin with {reserved}; use another key")
             continue
-        for what, text, limit in (("key", key, _KEY_LIMIT), ("value", value, _VALUE_LIMIT)):
+        for what, text, limit in (("key", key, _KEY_LIMIT), ("value", known(value), _VALUE_LIMIT)):
+            if text is None:
+                continue
             if len(text) > limit:
                 reason = f"the {what} has {len(text)} characters; shorten it to {limit}, the limit of {rules.cloud}"
                 yield Problem((*path, key), reason)

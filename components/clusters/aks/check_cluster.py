@@ -10,6 +10,7 @@ from tensorplane.components import catalog, versions
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.model import is_name
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters import allowed_cidrs, cloud_tags
 from tensorplane.components.clusters.aks.check_members import EXAMPLE, is_object_id
 from tensorplane.components.clusters.aks.settings import AksSettings
@@ -37,9 +38,10 @@ def find_problems(args: AksSettings) -> Iterator[Problem]:
         yield Problem(("cluster", "kind"), reason)
     yield from _name(args)
     yield from _region(args)
-    if args.subscription and not is_object_id(args.subscription):
+    subscription = known(args.subscription)
+    if subscription and not is_object_id(subscription):
         remedy = f"use an id such as {EXAMPLE} (az account list)"
-        yield Problem(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {remedy}")
+        yield Problem(("cluster", "subscription"), f"{subscription!r} is not a subscription id; {remedy}")
     yield from _versions(args)
     yield from _zones(args)
     yield from _admins(args)
@@ -125,7 +127,8 @@ def _admins(args: AksSettings) -> Iterator[Problem]:
         yield Problem(
             path, f"{reason}; {remedy}, or set inheritedAdmins: true if the subscription already grants the role"
         )
-    for name, group in args.admins.items():
-        if not is_object_id(group):
+    for name, given in args.admins.items():
+        group = known(given)
+        if group is not None and not is_object_id(group):
             remedy = f"use the object id of an Entra group, such as {EXAMPLE}"
             yield Problem((*path, name), f"{group!r} is not an object id; {remedy}")

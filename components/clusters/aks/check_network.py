@@ -8,6 +8,7 @@ from itertools import combinations
 from tensorplane.components.base.cidr import inner_network
 from tensorplane.components.base.plural import number_of
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters import allowed_cidrs
 from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, NODE_PREFIX_LENGTH, nodes_subnet
 from tensorplane.components.clusters.aks.settings import AksSettings
@@ -58,9 +59,10 @@ def _subnet(args: AksSettings) -> Iterator[Problem]:
         return
     if network.cidr:
         yield Problem((*_PATH, "cidr"), "applies to a new VNet, but subnet names an existing one; remove one of them")
-    if not _SUBNET.fullmatch(network.subnet):
+    subnet = known(network.subnet)
+    if subnet and not _SUBNET.fullmatch(subnet):
         shape = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Network/virtualNetworks/…/subnets/…"
-        yield Problem((*_PATH, "subnet"), f"{network.subnet!r} is not the resource id of a subnet; use {shape}")
+        yield Problem((*_PATH, "subnet"), f"{subnet!r} is not the resource id of a subnet; use {shape}")
 
 
 def _sizes(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_azure_native import resources
 
 from tensorplane.components.base import stack_name
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.aks.settings import AksSettings
 
 
@@ -36,6 +37,6 @@ class Context:
         return pulumi.ResourceOptions.merge(self.opts, pulumi.ResourceOptions(depends_on=list(others)))
 
 
-def tags(args: AksSettings) -> dict[str, str]:
+def tags(args: AksSettings) -> dict[str, pulumi.Input[str]]:
     """Tags of all resources of a cluster."""
-    return {"tensorplane-stack": stack_name.current(), **dict(sorted(args.tags.items()))}
+    return {"tensorplane-stack": stack_name.current(), **{key: as_input(args.tags[key]) for key in sorted(args.tags)}}

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import containerservice, managedidentity, monitor, operationalinsights
 
+from tensorplane.components.clusters import allowed_cidrs
 from tensorplane.components.clusters.aks import pool_properties as pool
 from tensorplane.components.clusters.aks.addresses import dns_address
 from tensorplane.components.clusters.aks.context import Context, tags
@@ -96,7 +97,7 @@ def _endpoint(
     if not args.endpoint.public:
         return {"enable_private_cluster": True, "disable_run_command": True}
     # Nodes reach a public endpoint from their NAT gateway's address.
-    allowed: list[pulumi.Input[str]] = [*args.endpoint.allowed_cidrs]
+    allowed = allowed_cidrs.checked(args.endpoint.allowed_cidrs)
     allowed += [pulumi.Output.concat(address, "/32") for address in node_network.egress_addresses]
     return {"enable_private_cluster": False, "authorized_ip_ranges": allowed, "disable_run_command": True}
 

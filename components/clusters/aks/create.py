@@ -6,6 +6,7 @@ import pulumi
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, resources
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.aks import access, control_plane, encryption, kubeconfig, network
 from tensorplane.components.clusters.aks.context import Context, tags
 from tensorplane.components.clusters.aks.native import Native
@@ -48,7 +49,7 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
 
 
 def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tuple[Context, azure.Provider]:
-    provider = azure.Provider(name, subscription_id=args.subscription, location=args.region, opts=opts)
+    provider = azure.Provider(name, subscription_id=as_input(args.subscription), location=args.region, opts=opts)
     own = pulumi.ResourceOptions(parent=opts.parent, provider=provider)
     protect = pulumi.ResourceOptions(protect=args.deletion_protection)
     group = resources.ResourceGroup(
@@ -63,7 +64,7 @@ def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tupl
 
 def _admins(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
     return [
-        access.grant(context, f"admin-{name}", access.CLUSTER_ADMIN, cluster.id, group, "Group")
+        access.grant(context, f"admin-{name}", access.CLUSTER_ADMIN, cluster.id, as_input(group), "Group")
         for name, group in context.args.admins.items()
     ]
 

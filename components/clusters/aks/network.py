@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_azure_native import network
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
 from tensorplane.components.clusters.aks.context import Context
 
@@ -26,7 +27,7 @@ class NodeNetwork:
 def node_network(context: Context) -> NodeNetwork:
     """A subnet of the settings, or a new one in a VNet of its own."""
     if context.args.network.subnet:
-        return NodeNetwork(context.args.network.subnet, [])
+        return NodeNetwork(as_input(context.args.network.subnet), [])
     cidr = context.args.network.cidr or DEFAULT_CIDR
     vnet = network.VirtualNetwork(
         f"{context.name}-vnet", address_space={"address_prefixes": [cidr]}, opts=context.protected, **context.common

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.node_groups.settings import Mig
 from tensorplane.components.node_groups.shape import Shape
 
@@ -44,7 +45,7 @@ def mig_slices(profile: str) -> str:
 
 
 def properties(
-    shape: Shape, mode: Mode, *, version: str, zones: Sequence[str], tags: Mapping[str, str]
+    shape: Shape, mode: Mode, *, version: str, zones: Sequence[str], tags: Mapping[str, pulumi.Input[str]]
 ) -> dict[str, Any]:
     """The pool of a node group, without name and subnet."""
     args, machine = shape.args, shape.machine

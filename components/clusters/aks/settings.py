@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tensorplane.components.base import stack_name
-from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, Zones
+from tensorplane.components.base.model import In, Line, Model, Name, NonEmptyStr, Zones
 from tensorplane.components.catalog import Cloud
 from tensorplane.components.catalog import zones as known_zones
 from tensorplane.components.clusters.aks.addresses import DEFAULT_CIDR
@@ -38,7 +38,7 @@ class Network(Model):
 
     cidr: NonEmptyStr | None = None
     """CIDR of the new VNet; `10.0.0.0/16` by default. Nodes take a quarter of it, one address each."""
-    subnet: NonEmptyStr | None = None
+    subnet: In[NonEmptyStr] | None = None
     """Resource id of an existing subnet for the nodes, instead of a new VNet."""
     pod_cidr: NonEmptyStr = "10.240.0.0/12"
     """CIDR of pods. It must not overlap the VNet and its peers. Each node takes 256 addresses. A change replaces the
@@ -56,7 +56,7 @@ class Endpoint(Model):
     public: bool = False
     """Whether the API server has a public address, which deploying from outside the VNet requires. A change replaces
     the cluster."""
-    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
+    allowed_cidrs: tuple[In[NonEmptyStr], ...] = ()
     """Public addresses that may reach the API server: your office, VPN or CI, and the egress addresses of an existing
     subnet. The whole internet is refused."""
     deploy_from_inside: bool = False
@@ -80,7 +80,7 @@ class AksSettings(ClusterArgs):
 
     region: NonEmptyStr
     """Azure location, such as westeurope."""
-    subscription: NonEmptyStr | None = None
+    subscription: In[NonEmptyStr] | None = None
     """Subscription id; by default that of `az login` or ARM_SUBSCRIPTION_ID."""
     name: Name | None = None
     """Name of the cluster and its resource group; `tensorplane-<stack>` by default. A change replaces the cluster."""
@@ -106,7 +106,7 @@ class AksSettings(ClusterArgs):
     """The network; a new VNet by default."""
     endpoint: Endpoint = Endpoint()
     """Who can reach the API server; only clients inside the VNet by default."""
-    admins: Annotated[dict[Name, NonEmptyStr], Field(default_factory=dict)]
+    admins: Annotated[dict[Name, In[NonEmptyStr]], Field(default_factory=dict)]
     """Entra groups (object ids) that are cluster administrators, keyed by a name of your choice. Everyone who deploys
     must be in one of them, unless `inheritedAdmins` is true."""
     inherited_admins: bool = False
@@ -117,7 +117,7 @@ class AksSettings(ClusterArgs):
     deletion_protection: bool = True
     """Whether cluster, network and keys are protected from deletion. Set it to false and deploy before you destroy the
     stack."""
-    tags: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    tags: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
     """Additional tags of all Azure resources."""
 
     effects: ClassVar[Effects | None] = EFFECTS

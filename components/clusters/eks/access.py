@@ -3,6 +3,7 @@
 import pulumi
 import pulumi_aws as aws
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks import principals
 from tensorplane.components.clusters.eks.context import Context
 
@@ -12,12 +13,12 @@ def creator_needs_entry(context: Context) -> pulumi.Input[bool]:
 
     It refuses a second entry for the same principal, so not if that principal is one of the `admins`.
     """
-    admins = list(context.args.admins.values())
+    admins = [as_input(admin) for admin in context.args.admins.values()]
     # A preview may have no credentials, and its result is not kept.
     if not admins or pulumi.runtime.is_dry_run():
         return True
     caller = aws.get_caller_identity_output(opts=pulumi.InvokeOptions(provider=context.opts.provider))
-    return caller.apply(lambda caller: not principals.is_among(caller.arn, admins))
+    return pulumi.Output.all(caller.arn, *admins).apply(lambda found: not principals.is_among(found[0], found[1:]))
 
 
 def entries(context: Context, made: aws.eks.Cluster) -> list[pulumi.Resource]:
@@ -25,7 +26,10 @@ def entries(context: Context, made: aws.eks.Cluster) -> list[pulumi.Resource]:
     found: list[pulumi.Resource] = []
     for name, principal in sorted(context.args.admins.items()):
         entry = aws.eks.AccessEntry(
-            f"{context.name}-admin-{name}", cluster_name=made.name, principal_arn=principal, opts=context.opts
+            f"{context.name}-admin-{name}",
+            cluster_name=made.name,
+            principal_arn=as_input(principal),
+            opts=context.opts,
         )
         association = aws.eks.AccessPolicyAssociation(
             f"{context.name}-admin-{name}",

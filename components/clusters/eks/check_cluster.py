@@ -10,6 +10,7 @@ from tensorplane.components import catalog
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.model import NAME_RULE, is_name
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters import cloud_tags
 from tensorplane.components.clusters.eks import check_addons, principals
 from tensorplane.components.clusters.eks.settings import EksSettings
@@ -97,7 +98,10 @@ def _no_version(path: tuple[str, ...], found: str) -> Problem:
 
 def _admins(args: EksSettings) -> Iterator[Problem]:
     first: dict[str, str] = {}
-    for name, arn in args.admins.items():
+    for name, given in args.admins.items():
+        arn = known(given)
+        if arn is None:
+            continue
         other = first.setdefault(arn, name)
         if other != name:
             yield Problem(("cluster", "admins", name), f"the same principal as {other}; list each role or user once")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tensorplane.components.base.problems import Key, Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters.eks import principals
 from tensorplane.components.clusters.eks.settings import EksSettings
 
@@ -14,7 +15,7 @@ _OF_NODES = re.compile(r"cluster-(karpenter-)?node-[0-9a-f]{7}")
 
 def find_problems(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
     """Every problem, a line each. Only ARNs are checked."""
-    admins = {principals.identity(arn): name for name, arn in args.admins.items()}
+    admins = {principals.identity(arn): name for name, given in args.admins.items() if (arn := known(given))}
     for path, member in members.items():
         kind, _, arn = member.partition(":")
         if not arn.startswith("arn:"):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tensorplane.components import catalog
 from tensorplane.components.base.cidr import inner_network
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters import allowed_cidrs
 from tensorplane.components.clusters.eks.addresses import (
     DEFAULT_CIDR,
@@ -76,7 +77,10 @@ def _network(args: EksSettings) -> Iterator[Problem]:
 def _subnets(args: EksSettings) -> Iterator[Problem]:
     path = ("cluster", "network", "subnets")
     first: dict[str, str] = {}
-    for zone, subnet in args.network.subnets.items():
+    for zone, given in args.network.subnets.items():
+        subnet = known(given)
+        if subnet is None:
+            continue
         other = first.setdefault(subnet, zone)
         if other != zone:
             yield Problem((*path, zone), f"the same subnet as {other}; use a subnet of each zone")

@@ -8,6 +8,7 @@ import pulumi
 
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import STACK
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks.settings import EksSettings
 
 
@@ -35,7 +36,7 @@ class Context:
         return "aws-us-gov" if self.region.startswith("us-gov-") else "aws"
 
     @property
-    def tags(self) -> dict[str, str]:
+    def tags(self) -> dict[str, pulumi.Input[str]]:
         """Tags of all resources."""
         return tags(self.args)
 
@@ -44,6 +45,6 @@ class Context:
         return pulumi.ResourceOptions.merge(self.opts, pulumi.ResourceOptions(depends_on=list(resources)))
 
 
-def tags(args: EksSettings) -> dict[str, str]:
+def tags(args: EksSettings) -> dict[str, pulumi.Input[str]]:
     """Tags of all resources of a cluster."""
-    return {STACK: stack_name.current(), **dict(sorted(args.tags.items()))}
+    return {STACK: stack_name.current(), **{key: as_input(args.tags[key]) for key in sorted(args.tags)}}

@@ -3,6 +3,7 @@
 import pulumi
 import pulumi_aws as aws
 
+from tensorplane.components.clusters import allowed_cidrs
 from tensorplane.components.clusters.eks import access, encryption, roles
 from tensorplane.components.clusters.eks.context import Context
 from tensorplane.components.clusters.eks.network import Subnets
@@ -63,7 +64,7 @@ def _reach(context: Context, subnets: Subnets) -> aws.eks.ClusterVpcConfigArgsDi
         "endpoint_public_access": endpoint.public,
     }
     if endpoint.public:
-        reach["public_access_cidrs"] = list(endpoint.allowed_cidrs)
+        reach["public_access_cidrs"] = allowed_cidrs.checked(endpoint.allowed_cidrs)
     return reach
 
 

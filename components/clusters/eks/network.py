@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks.addresses import DEFAULT_CIDR, private_subnet, public_subnet
 from tensorplane.components.clusters.eks.context import Context
 
@@ -27,7 +28,7 @@ class Subnets:
 def subnets(context: Context) -> Subnets:
     """The subnets that the settings name, or those of a new VPC."""
     own = context.args.network.subnets
-    return Subnets({zone: own[zone] for zone in sorted(own)}) if own else _new(context)
+    return Subnets({zone: as_input(own[zone]) for zone in sorted(own)}) if own else _new(context)
 
 
 def _new(context: Context) -> Subnets:

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from tensorplane.components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.eks import scale_from_zero_tags
 from tensorplane.components.clusters.eks.context import Context
 from tensorplane.components.clusters.eks.launch_template import launch_template
@@ -72,8 +73,8 @@ def managed_group(
     prefix = f"{AUTOSCALER_TEMPLATE}/"
     for key, value in scale_from_zero_tags.tags(shape, labels).items():
         _tag(f"{shape.name}-{key.removeprefix(prefix)}", group, key, value, of_machines=False)
-    for key, value in sorted(context.args.tags.items()):
-        _tag(f"{shape.name}-tag/{key}", group, key, value, of_machines=True)
+    for key, given in sorted(context.args.tags.items()):
+        _tag(f"{shape.name}-tag/{key}", group, key, as_input(given), of_machines=True)
     return group
 
 
@@ -139,7 +140,7 @@ def _update_config(shape: Shape) -> aws.eks.NodeGroupUpdateConfigArgsDict:
     return {"max_unavailable_percentage": 33}
 
 
-def _tag(name: str, group: aws.eks.NodeGroup, key: str, value: str, *, of_machines: bool) -> None:
+def _tag(name: str, group: aws.eks.NodeGroup, key: str, value: pulumi.Input[str], *, of_machines: bool) -> None:
     """A tag of the group's scaling group; `of_machines`: also of new machines."""
     tag: aws.autoscaling.TagTagArgsDict = {"key": key, "value": value, "propagate_at_launch": of_machines}
     scaling_group = group.resources[0].autoscaling_groups[0].name

@@ -10,7 +10,7 @@ from pydantic import Field
 from tensorplane.components import catalog
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import HOSTNAME, ZONE
-from tensorplane.components.base.model import Line, Model, Name, NonEmptyStr, Zones
+from tensorplane.components.base.model import In, Line, Model, Name, NonEmptyStr, Zones
 from tensorplane.components.catalog import Cloud
 from tensorplane.components.clusters.effects import Effects
 from tensorplane.components.clusters.eks import placement
@@ -32,7 +32,7 @@ class EksNetwork(Model):
     """CIDR of the new VPC, /16 to /22; `10.0.0.0/16` by default. Every pod takes one address."""
     nat: Literal["perZone", "single"] | None = None
     """NAT gateways of the new VPC. `perZone` (the default) survives the loss of a zone; `single` costs less."""
-    subnets: Annotated[dict[NonEmptyStr, NonEmptyStr], Field(default_factory=dict)]
+    subnets: Annotated[dict[NonEmptyStr, In[NonEmptyStr]], Field(default_factory=dict)]
     """Existing private subnets instead of a new VPC, keyed by zone: `us-west-2a: subnet-…`. At least two, with a route
     to the internet."""
     service_cidr: NonEmptyStr = "172.20.0.0/16"
@@ -44,7 +44,7 @@ class EksEndpoint(Model):
 
     public: bool = False
     """Whether the API server has a public address, which deploying from outside the VPC requires."""
-    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
+    allowed_cidrs: tuple[In[NonEmptyStr], ...] = ()
     """Public addresses that may reach the API server: your office, VPN or CI. The whole internet is refused."""
     deploy_from_inside: bool = False
     """Whether the machine that runs `pulumi up` already reaches the new VPC, by a VPN or peering. It changes nothing in
@@ -72,7 +72,7 @@ class EksSettings(ClusterArgs):
     """The network; a new VPC over three zones by default."""
     endpoint: EksEndpoint = EksEndpoint()
     """Who can reach the API server; only clients inside the VPC by default."""
-    admins: Annotated[dict[Name, NonEmptyStr], Field(default_factory=dict)]
+    admins: Annotated[dict[Name, In[NonEmptyStr]], Field(default_factory=dict)]
     """IAM roles or users that are cluster administrators, keyed by a name of your choice. The principal that creates
     the cluster always is one."""
     addons: Annotated[dict[NonEmptyStr, NonEmptyStr], Field(default_factory=dict)]
@@ -82,7 +82,7 @@ class EksSettings(ClusterArgs):
     """Days to keep the control plane's logs, including audit logs."""
     deletion_protection: bool = True
     """Whether AWS refuses to delete the cluster. Set it to false and deploy before you destroy the stack."""
-    tags: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    tags: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
     """Additional tags of all AWS resources."""
 
     api_server_is_private: ClassVar[bool] = True

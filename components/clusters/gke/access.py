@@ -7,6 +7,7 @@ import pulumi
 from pulumi_gcp import projects, serviceaccount
 
 from tensorplane.components.base.names import digest
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke.settings import GkeSettings
 
 Api = Literal["cloudkms", "compute", "container", "file", "iam"]
@@ -65,7 +66,9 @@ def node_account(
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[iam])),
     )
     roles = [
-        projects.IAMMember(f"{name}-nodes-{key}", project=args.project, role=role, member=account.member, opts=opts)
+        projects.IAMMember(
+            f"{name}-nodes-{key}", project=as_input(args.project), role=role, member=account.member, opts=opts
+        )
         for key, role in _ROLES.items()
     ]
     return account, roles

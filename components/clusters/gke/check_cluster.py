@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tensorplane.components import catalog, versions
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters.gke.settings import GkeSettings
 
 NAME_LIMIT = 40
@@ -43,9 +44,10 @@ def _names(args: GkeSettings) -> Iterator[Problem]:
         remedy = f"use lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
         found = f"{name!r}" if args.name else f"missing, and the default from stack {stack_name.current()!r}, {name},"
         yield Problem(("cluster", "name"), f"{found} is not a valid name; {remedy}")
-    if not re.fullmatch(PROJECT, args.project):
+    project = known(args.project)
+    if project is not None and not re.fullmatch(PROJECT, project):
         remedy = "use 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
-        yield Problem(("cluster", "project"), f"{args.project!r} is not a project id; {remedy}")
+        yield Problem(("cluster", "project"), f"{project!r} is not a project id; {remedy}")
     if len(args.labels) > _LABELS_LIMIT:
         reason = f"{len(args.labels)} labels are set; Google Cloud allows 64, and tensorplane and GKE use some of them"
         yield Problem(("cluster", "labels"), f"{reason}; set at most {_LABELS_LIMIT}")
@@ -53,9 +55,10 @@ def _names(args: GkeSettings) -> Iterator[Problem]:
         if not _LABEL.fullmatch(key):
             remedy = "use lower-case letters, digits, dashes and underscores, beginning with a letter, at most 63"
             yield Problem(("cluster", "labels", key), f"not a valid key of a Google Cloud label; {remedy}")
-        if not _LABEL_VALUE.fullmatch(value):
+        text = known(value)
+        if text is not None and not _LABEL_VALUE.fullmatch(text):
             remedy = "use lower-case letters, digits, dashes and underscores, at most 63"
-            yield Problem(("cluster", "labels", key), f"invalid value {value!r}; {remedy}")
+            yield Problem(("cluster", "labels", key), f"invalid value {text!r}; {remedy}")
 
 
 def _location(args: GkeSettings) -> Iterator[Problem]:
@@ -108,13 +111,14 @@ def _maintenance(args: GkeSettings) -> Iterator[Problem]:
 
 
 def _encryption_key(args: GkeSettings) -> Iterator[Problem]:
-    if args.encryption_key is None:
+    key = known(args.encryption_key)
+    if key is None:
         return
     path = ("cluster", "encryptionKey")
-    match = _KEY.fullmatch(args.encryption_key)
+    match = _KEY.fullmatch(key)
     if match is None:
         remedy = "use projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY"
-        yield Problem(path, f"{args.encryption_key!r} is not the id of a Cloud KMS key; {remedy}")
+        yield Problem(path, f"{key!r} is not the id of a Cloud KMS key; {remedy}")
     elif match[1] != args.region:
         yield Problem(
             path, f"the key is in {match[1]}, but the cluster is in {args.region}; use a key of {args.region}"

@@ -3,11 +3,13 @@
 import ipaddress
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tensorplane.components.base.cidr import inner_network, network_of
+from tensorplane.components.base.model import In
 from tensorplane.components.base.plural import number_of
 from tensorplane.components.base.problems import Problem
+from tensorplane.components.base.produced import known
 from tensorplane.components.clusters import allowed_cidrs
 from tensorplane.components.clusters.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
 from tensorplane.components.clusters.gke.check_cluster import PROJECT
@@ -21,6 +23,7 @@ _CONTROL_PLANE_PREFIX = 28
 _LARGEST_PODS, _SMALLEST_PODS = 9, 24
 _LARGEST_SERVICES, _SMALLEST_SERVICES = 16, 27
 _LARGEST_NODES, _SMALLEST_NODES = 8, 29
+_ALLOWED = ("cluster", "endpoint", "allowedCidrs")
 
 
 def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
@@ -58,12 +61,15 @@ def _network(args: GkeSettings) -> Iterator[Problem]:
 def _existing(mine: GkeSubnet, region: str) -> Iterator[Problem]:
     """Problems of invalid names, and of a subnetwork in another region."""
     at = ("cluster", "network", "existing")
-    for key, value, form, like in (
+    for key, given, form, like in (
         ("network", mine.network, _NETWORK, "its name, or projects/PROJECT/global/networks/NAME"),
         ("subnetwork", mine.subnetwork, _SUBNETWORK, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
         ("podsRange", mine.pods_range, _RESOURCE, "the name of a secondary range, such as pods"),
         ("servicesRange", mine.services_range, _RESOURCE, "the name of a secondary range, such as services"),
     ):
+        value = known(given)
+        if value is None:
+            continue
         if not re.fullmatch(form, value):
             yield Problem((*at, key), f"{value!r} is not a valid name; use {like}")
         elif (found := re.search("/regions/([^/]+)/", value)) and found[1] != region:
@@ -113,16 +119,21 @@ def _prefix_for(addresses: int) -> int:
 
 
 def _endpoint(args: GkeSettings) -> Iterator[Problem]:
-    endpoint, path = args.endpoint, ("cluster", "endpoint")
-    found = [network_of(cidr) for cidr in endpoint.allowed_cidrs]
-    yield from (Problem((*path, "allowedCidrs"), problem) for problem in found if isinstance(problem, str))
-    if who := allowed_cidrs.too_many(network for network in found if not isinstance(network, str)):
-        yield Problem((*path, "allowedCidrs"), f"allows {who}; list only the networks of your organisation")
-    else:
-        inner = [inner_network(str(network)) for network in found if not isinstance(network, str)]
-        yield from (Problem((*path, "allowedCidrs"), problem) for problem in inner if isinstance(problem, str))
+    endpoint = args.endpoint
+    yield from problems_of_allowed(endpoint.allowed_cidrs)
     if endpoint.public and not endpoint.allowed_cidrs:
         yield Problem(
-            (*path, "allowedCidrs"),
+            _ALLOWED,
             "missing, but endpoint.public is true; list the networks that may reach the API server",
         )
+
+
+def problems_of_allowed(allowed: Sequence[In[str]]) -> Iterator[Problem]:
+    """Every problem of the networks that the settings have."""
+    found = [network_of(cidr) for cidr in map(known, allowed) if cidr is not None]
+    yield from (Problem(_ALLOWED, problem) for problem in found if isinstance(problem, str))
+    if who := allowed_cidrs.too_many(network for network in found if not isinstance(network, str)):
+        yield Problem(_ALLOWED, f"allows {who}; list only the networks of your organisation")
+    else:
+        inner = [inner_network(str(network)) for network in found if not isinstance(network, str)]
+        yield from (Problem(_ALLOWED, problem) for problem in inner if isinstance(problem, str))

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import container
 
+from tensorplane.components.base.produced import as_input
+from tensorplane.components.clusters import allowed_cidrs
+from tensorplane.components.clusters.gke import check_network
 from tensorplane.components.clusters.gke.network import Network
-from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.settings import GkeSettings, labels
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 """OAuth scope of nodes; only the roles of their service account restrict them."""
@@ -66,7 +69,7 @@ def create(
     return container.Cluster(
         name,
         name=args.cluster_name,
-        project=args.project,
+        project=as_input(args.project),
         location=args.region,
         node_locations=list(args.usual_zones) or None,
         # GKE requires an initial node pool, which is deleted at once.
@@ -77,7 +80,7 @@ def create(
         min_master_version=args.version,
         maintenance_policy={"recurring_window": maintenance_window(args)},
         deletion_protection=args.deletion_protection,
-        resource_labels=dict(sorted(args.labels.items())) or None,
+        resource_labels=labels(args) or None,
         cluster_autoscaling=autoscaling,
         network=network.network,
         subnetwork=network.subnetwork,
@@ -89,7 +92,7 @@ def create(
         private_cluster_config=_private(args),
         master_authorized_networks_config=_authorized(args),
         control_plane_endpoints_config={"dns_endpoint_config": {"allow_external_traffic": args.endpoint.dns}},
-        workload_identity_config={"workload_pool": f"{args.project}.svc.id.goog"},
+        workload_identity_config={"workload_pool": pulumi.Output.concat(as_input(args.project), ".svc.id.goog")},
         database_encryption={"state": "ENCRYPTED", "key_name": secrets_key},
         authenticator_groups_config=_groups(args),
         enable_shielded_nodes=True,
@@ -137,7 +140,10 @@ def _private(args: GkeSettings) -> container.ClusterPrivateClusterConfigArgsDict
 
 def _authorized(args: GkeSettings) -> container.ClusterMasterAuthorizedNetworksConfigArgsDict:
     return {
-        "cidr_blocks": [{"cidr_block": cidr} for cidr in args.endpoint.allowed_cidrs],
+        "cidr_blocks": [
+            {"cidr_block": cidr}
+            for cidr in allowed_cidrs.checked(args.endpoint.allowed_cidrs, check_network.problems_of_allowed)
+        ],
         "gcp_public_cidrs_access_enabled": False,
     }
 

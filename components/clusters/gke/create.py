@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_gcp as gcp
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke import (
     access,
     control_plane,
@@ -16,7 +17,7 @@ from tensorplane.components.clusters.gke import (
     provisioning,
 )
 from tensorplane.components.clusters.gke.native import Native
-from tensorplane.components.clusters.gke.settings import GkeSettings
+from tensorplane.components.clusters.gke.settings import GkeSettings, labels
 from tensorplane.components.clusters.settings import Connection, cluster_provider
 from tensorplane.components.node_groups.component import NodeGroup
 from tensorplane.components.node_groups.shape import Shape
@@ -26,9 +27,9 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
     """Creates all resources, and a provider that depends on the nodes, so that objects are deleted before nodes."""
     google = gcp.Provider(
         f"{name}-gcp",
-        project=args.project,
+        project=as_input(args.project),
         region=args.region,
-        default_labels=dict(sorted(args.labels.items())) or None,
+        default_labels=labels(args) or None,
         opts=opts,
     )
     inside = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=google))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_gcp import kms, projects
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke.access import Api
 from tensorplane.components.clusters.gke.settings import GkeSettings
 
@@ -21,7 +22,7 @@ def secrets_key(
     """The key's name, and resources that must exist before a cluster can use it."""
     key: pulumi.Input[str]
     if args.encryption_key:
-        key = args.encryption_key
+        key = as_input(args.encryption_key)
     else:
         # Auto-named, because a key ring can never be deleted and a second cluster of this name requires another.
         after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[apis["cloudkms"]]))

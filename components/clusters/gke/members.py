@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_gcp import projects
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke import check_members
 from tensorplane.components.clusters.gke.native import Native
 
@@ -16,7 +17,7 @@ def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:
     for member in sorted({check_members.in_iam(one) for members in teams.values() for one in members}):
         projects.IAMMember(
             f"member-{member}",
-            project=native.args.project,
+            project=as_input(native.args.project),
             role=_ROLE,
             member=member,
             opts=pulumi.ResourceOptions(provider=native.provider, parent=native.cluster),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_gcp import compute
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke.settings import GkeSettings
 
 _PODS, _SERVICES = "pods", "services"
@@ -17,8 +18,8 @@ class Network:
 
     network: pulumi.Input[str]
     subnetwork: pulumi.Input[str]
-    pods_range: str
-    services_range: str
+    pods_range: pulumi.Input[str]
+    services_range: pulumi.Input[str]
     ready: Sequence[pulumi.Resource] = ()
 
 
@@ -26,7 +27,12 @@ def create(name: str, args: GkeSettings, compute_api: pulumi.Resource, opts: pul
     """The network of the settings."""
     mine = args.network.existing
     if mine:
-        return Network(mine.network, mine.subnetwork, mine.pods_range, mine.services_range)
+        return Network(
+            as_input(mine.network),
+            as_input(mine.subnetwork),
+            as_input(mine.pods_range),
+            as_input(mine.services_range),
+        )
     vpc = compute.Network(
         f"{name}-network",
         name=args.cluster_name,

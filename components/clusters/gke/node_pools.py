@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import compute, container
 
+from tensorplane.components.base.produced import as_input
 from tensorplane.components.clusters.gke import slices
 from tensorplane.components.clusters.gke.control_plane import CLOUD_PLATFORM
 from tensorplane.components.clusters.gke.settings import GkeSettings
@@ -53,7 +54,7 @@ def create(
     # Auto-named, so that a replacement is created before the old pool is deleted.
     return container.NodePool(
         shape.name,
-        project=args.project,
+        project=as_input(args.project),
         cluster=cluster.name,
         location=args.region,
         node_locations=list(zones) or None,
@@ -122,7 +123,10 @@ def node_config(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> 
         "service_account": account,
         "oauth_scopes": [CLOUD_PLATFORM],
         "labels": labels(shape, args),
-        "resource_labels": {**args.labels, "tensorplane-node-group": shape.name},
+        "resource_labels": {
+            **{key: as_input(value) for key, value in args.labels.items()},
+            "tensorplane-node-group": shape.name,
+        },
         "metadata": {"disable-legacy-endpoints": "true"},
         "workload_metadata_config": {"mode": "GKE_METADATA"},
         # On Container-Optimized OS also with GPUs, because Google signs the driver that GKE installs. On Ubuntu it

@@ -10,7 +10,9 @@ from pydantic import Field
 from tensorplane.components import catalog
 from tensorplane.components.base import stack_name
 from tensorplane.components.base.labels import HOSTNAME, ZONE
-from tensorplane.components.base.model import Line, Model, NonEmptyStr, Zones
+from tensorplane.components.base.model import In, Line, Model, NonEmptyStr, Zones
+from tensorplane.components.base.produced import as_input
+from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
 from tensorplane.components.clusters.effects import Effects
 from tensorplane.components.clusters.gke.effects import EFFECTS
@@ -36,13 +38,13 @@ Day = Literal["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 class GkeSubnet(Model):
     """An existing network. Its nodes require egress (Cloud NAT) and Private Google Access."""
 
-    network: NonEmptyStr
+    network: In[NonEmptyStr]
     """Name of the VPC network, or its full path if it belongs to another project (Shared VPC)."""
-    subnetwork: NonEmptyStr
+    subnetwork: In[NonEmptyStr]
     """Subnetwork of the nodes, in the cluster's region."""
-    pods_range: NonEmptyStr
+    pods_range: In[NonEmptyStr]
     """Name of the subnetwork's secondary range for pods."""
-    services_range: NonEmptyStr
+    services_range: In[NonEmptyStr]
     """Name of the subnetwork's secondary range for Services."""
 
 
@@ -68,7 +70,7 @@ class GkeEndpoint(Model):
     """Whether the DNS-based endpoint is reachable from outside the network. IAM authorizes each request."""
     public: bool = False
     """Whether the API server also has a public IP address."""
-    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
+    allowed_cidrs: tuple[In[NonEmptyStr], ...] = ()
     """Networks that may reach the IP endpoints: your office, VPN or CI. The whole internet is refused."""
 
 
@@ -86,7 +88,7 @@ class GkeMaintenance(Model):
 class GkeSettings(ClusterArgs):
     """Settings of a cluster of kind `gke`."""
 
-    project: NonEmptyStr
+    project: In[NonEmptyStr]
     """Google Cloud project id."""
     region: NonEmptyStr
     """Google Cloud region, such as us-central1. The control plane is regional."""
@@ -110,7 +112,7 @@ class GkeSettings(ClusterArgs):
     gpu_driver: Literal["default", "latest"] = "default"
     """NVIDIA driver that GKE installs on GPU nodes: the default for the node version, or the latest. A change replaces
     all GPU node pools."""
-    encryption_key: NonEmptyStr | None = None
+    encryption_key: In[NonEmptyStr] | None = None
     """Cloud KMS key that encrypts Kubernetes Secrets (projects/…/cryptoKeys/…); a new, rotated key by default."""
     lustre: bool = False
     """Whether nodes have the Managed Lustre driver, which volumes of backend `managedLustre` require. A change upgrades
@@ -120,7 +122,7 @@ class GkeSettings(ClusterArgs):
     gke-security-groups of that domain."""
     deletion_protection: bool = True
     """Whether the cluster is protected from deletion. Set it to false and deploy before you destroy the stack."""
-    labels: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    labels: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
     """Additional labels of all Google Cloud resources, for example for billing."""
 
     api_server_is_private: ClassVar[bool] = True
@@ -185,3 +187,8 @@ class GkeSettings(ClusterArgs):
     def usual_zones(self) -> tuple[str, ...]:
         """Zones of nodes without accelerators; empty if neither settings nor catalog have them."""
         return self.zones or catalog.zones("gke", self.region)[:_USUAL_ZONES]
+
+
+def labels(args: GkeSettings) -> dict[str, pulumi.Input[str]]:
+    """Additional labels of all resources of a cluster."""
+    return {key: as_input(args.labels[key]) for key in sorted(args.labels)}

@@ -31,6 +31,7 @@ def claim(
     """
     native: Native = request.cluster.native
     cluster = native.args
+    project = as_input(cluster.project)
     assert request.args.placement is not None  # noqa: S101  # for mypy: `check` refuses it
     zone = request.args.placement.zones[0]
     name = f"{request.namespace.plain_name}-{request.name}"
@@ -42,7 +43,9 @@ def claim(
         capacity_gib=str(int(request.args.size_gib)),
         per_unit_storage_throughput=str(args.mbps_per_tib),
         filesystem=filesystem(short),
-        network=as_input(args.network or f"projects/{cluster.project}/global/networks/{cluster.cluster_name}"),
+        network=as_input(args.network)
+        if args.network
+        else pulumi.Output.concat("projects/", project, "/global/networks/", cluster.cluster_name),
         kms_key=as_input(args.kms_key),
         labels={"tensorplane-volume": request.name},
         opts=pulumi.ResourceOptions.merge(
@@ -55,7 +58,7 @@ def claim(
     spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "csi": {
             "driver": "lustre.csi.storage.gke.io",
-            "volume_handle": f"{cluster.project}/{zone}/{short}",
+            "volume_handle": pulumi.Output.concat(project, "/", zone, "/", short),
             "volume_attributes": {"mountpoint": made.mount_point},
         },
         "node_affinity": {"required": {"node_selector_terms": [here]}},
