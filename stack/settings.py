@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from tensorplane.components.admission.gpu_guard import Action
@@ -33,9 +31,9 @@ class StackConfig(Model):
     platform: NonEmptyStr | None = None
     """Stack of this project whose cluster, queues and volumes the workloads use. Only `workloads` can then be set
     besides."""
-    cluster: Annotated[ClusterArgs, Field(default_factory=Embedded)]
+    cluster: ClusterArgs = Field(default_factory=Embedded)
     """The cluster: `embedded` (on this machine), `existing` (a context of your kubeconfig), or a new one in a cloud."""
-    node_groups: Annotated[dict[Name, NodeGroupArgs], Field(default_factory=dict)]
+    node_groups: dict[Name, NodeGroupArgs] = Field(default_factory=dict)
     """Node groups. On an existing cluster they describe the existing nodes."""
     nodes: NodesArgs = NodesArgs()
     """What holds for all nodes."""
@@ -49,24 +47,24 @@ class StackConfig(Model):
     controllers: ControllersArgs = ControllersArgs()
     """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus, Traefik, Argo Workflows) the stack
     installs."""
-    volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
+    volumes: dict[Name, VolumeArgs] = Field(default_factory=dict)
     """Persistent storage, which outlives the workloads that mount it."""
-    streams: Annotated[dict[Name, StreamArgs], Field(default_factory=dict)]
+    streams: dict[Name, StreamArgs] = Field(default_factory=dict)
     """Kafka topics that workloads read and write."""
-    datasets: Annotated[dict[Name, DatasetArgs], Field(default_factory=dict)]
+    datasets: dict[Name, DatasetArgs] = Field(default_factory=dict)
     """Named, versioned collections of files on volumes."""
-    queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
+    queues: dict[Name, QueueArgs] = Field(default_factory=dict)
     """Kueue queues, which share the cluster between jobs."""
-    cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]
+    cohorts: dict[Name, CohortArgs] = Field(default_factory=dict)
     """Cohorts: queues that lend to each other before they borrow from others."""
     topology: tuple[NonEmptyStr, ...] | None = None
     """Topology levels from wide to narrow, such as [zone, host], for topology-aware scheduling by Kueue. Requires
     groups with a fixed number of nodes. By default `[host]` if `min` equals `max` in all GPU groups, so that Kueue
     admits a job only when nodes have room for its pods; otherwise `[]`, with which queues only count GPUs and the
     scheduler places pods."""
-    teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
+    teams: dict[Name, TeamArgs] = Field(default_factory=dict)
     """Additional namespaces with queues."""
-    workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
+    workloads: dict[Name, WorkloadArgs] = Field(default_factory=dict)
     """Training jobs, sweeps, pipelines, model servers, scorers, recorders, notebooks and TensorBoards."""
     acknowledge: AcknowledgeArgs = AcknowledgeArgs()
     """Losses of data that this change intends. Remove the entries once they are deployed."""

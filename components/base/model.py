@@ -360,7 +360,7 @@ class Resources(Model):
     accelerator: Accelerator | None = None
     """Their model, by its name in the catalog, such as t4; or a list of models, of which the pods get one:
     `[a100-80gb, h100-80gb]`; or all models of the fleet in a tier: `{tier: 2022}`. Any GPU of the fleet by default."""
-    extended: Annotated[dict[ExtendedResource, Annotated[int, Field(ge=1, le=65536)]], Field(default_factory=dict)]
+    extended: dict[ExtendedResource, Annotated[int, Field(ge=1, le=65536)]] = Field(default_factory=dict)
     """Other extended resources of this pod: `{vpc.amazonaws.com/efa: 1}`. On EKS, workers that take all GPUs of a node
     with EFA request its EFA by themselves."""
     shared_memory_gib: Annotated[float, Field(gt=0, le=65536)] | None = None

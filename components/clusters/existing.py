@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from tensorplane.components import catalog
-from tensorplane.components.base.model import NonEmptyStr, OneOf
+from tensorplane.components.base.model import In, NonEmptyStr, OneOf
 from tensorplane.components.base.problems import Problem, did_you_mean
+from tensorplane.components.base.produced import as_input, known
 from tensorplane.components.base.sdk import pulumi
 from tensorplane.components.catalog import Cloud
 from tensorplane.components.clusters.settings import ClusterArgs, Connection, cluster_provider
@@ -28,7 +29,7 @@ class Existing(ClusterArgs):
 
     context: NonEmptyStr
     """Context of the kubeconfig, as in `kubectl config get-contexts`."""
-    kubeconfig: NonEmptyStr | None = None
+    kubeconfig: In[NonEmptyStr] | None = None
     """Path of the kubeconfig; kubectl's default by default."""
 
     machines: Annotated[Cloud, OneOf(catalog.clouds())] | None = None
@@ -75,9 +76,11 @@ class Existing(ClusterArgs):
         return self._connection(name, opts)
 
     def _connection(self, name: str, opts: pulumi.ResourceOptions) -> Connection:
-        path = str(Path(self.kubeconfig).expanduser()) if self.kubeconfig else None
-        provider = cluster_provider(name, path, self.context, opts, context=self.context)
-        return Connection(provider, pulumi.Output.from_input(path))
+        # A path as the settings have it; the text of a kubeconfig if a cluster of the program produces it.
+        path = known(self.kubeconfig)
+        kubeconfig = str(Path(path).expanduser()) if path else as_input(self.kubeconfig)
+        provider = cluster_provider(name, kubeconfig, self.context, opts, context=self.context)
+        return Connection(provider, pulumi.Output.from_input(kubeconfig))
 
 
 CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"

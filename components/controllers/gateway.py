@@ -1,6 +1,6 @@
 """Traefik: implements the Gateway API, so that Gateways of its class bring clients to model servers."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ class GatewayArgs(Model):
     gateway: Source = "chart"
     """`chart` installs the Traefik version that tensorplane pins, with the Gateway API's definitions, if a model server
     creates a Gateway of the class `traefik`; `present` uses that of the cluster."""
-    gateway_annotations: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    gateway_annotations: dict[NonEmptyStr, Line] = Field(default_factory=dict)
     """Further annotations of Traefik's Service, for the cloud's load balancer, which is internal. On an existing
     cluster, those that keep it internal; without them, Traefik has an address inside the cluster only."""
 

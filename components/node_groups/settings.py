@@ -93,7 +93,7 @@ class NodeGroupArgs(Model):
     accelerators. Jobs with checkpoints save and stop; others finish first."""
     disk_gib: Annotated[int, Field(ge=30, le=65536)] = 100
     """Boot disk of each node in GiB. Images with TensorFlow and CUDA require 15."""
-    labels: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    labels: dict[NonEmptyStr, Line] = Field(default_factory=dict)
     """Additional labels of the nodes."""
     taints: tuple[TaintArgs, ...] = ()
     """Additional taints of the nodes."""

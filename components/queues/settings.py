@@ -43,14 +43,14 @@ class QueueArgs(Model):
     """Nominal quota of CPU cores on nodes without GPUs. Cores of GPU nodes come with their GPUs."""
     memory_gib: Annotated[float, Field(ge=0, le=_MOST_GIB)] = 0
     """Nominal quota of memory in GiB, on nodes without GPUs."""
-    gpus: Annotated[Counts, Field(default_factory=dict)]
+    gpus: Counts = Field(default_factory=dict)
     """Nominal quota of GPUs by flavor: `{t4: 12, h100-80gb: 8}`. A flavor is an accelerator, with `-spot` for spot
     machines and a suffix for shared GPUs; `tensorplane tiers` lists them. Without nodeGroups, use `any`, here and in
     `mayBorrow` and `lends`."""
-    may_borrow: Annotated[Counts, Field(default_factory=dict)]
+    may_borrow: Counts = Field(default_factory=dict)
     """Borrowing limit by flavor: quota of other queues that jobs may use while it is idle. `cpu` counts cores, with
     memory in proportion to the queue's own. Kueue reclaims it by preemption, so the jobs need checkpoints."""
-    lends: Annotated[Counts, Field(default_factory=dict)]
+    lends: Counts = Field(default_factory=dict)
     """Lending limit by flavor: how much of its nominal quota others may borrow while it is idle; all of it by default.
     """
     cohort: Name | None = None
@@ -114,7 +114,7 @@ class TeamArgs(Model):
     EKS, `user:` also takes the ARN of an IAM role or user. They may create, see and stop jobs there and read what the
     queues have, nothing else. With members, pods of the namespace connect only to each other and to DNS,
     and those of a sweep's controller to the API server."""
-    volumes: Annotated[dict[Name, TeamAccess], Field(default_factory=dict)]
+    volumes: dict[Name, TeamAccess] = Field(default_factory=dict)
     """Volumes of the stack that pods of the namespace may mount by their names, and how: `readOnly` or `readWrite`.
     """
     gpus: Annotated[int, Field(ge=0, le=_MOST_GPUS)] | None = None

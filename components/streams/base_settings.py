@@ -47,9 +47,9 @@ class StreamSettings(Model):
     own."""
     topics: Annotated[dict[TopicName, TopicArgs], Field(min_length=1)]
     """Topics, keyed by their names in Kafka."""
-    groups: Annotated[dict[Name, ClientArgs], Field(default_factory=dict)]
+    groups: dict[Name, ClientArgs] = Field(default_factory=dict)
     """Consumer groups. Each may read its topics, and commits its offsets under its name."""
-    producers: Annotated[dict[Name, ClientArgs], Field(default_factory=dict)]
+    producers: dict[Name, ClientArgs] = Field(default_factory=dict)
     """Clients that may write."""
     mirror: MirrorArgs | None = None
     """A copy in another Kafka cluster."""

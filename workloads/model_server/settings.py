@@ -31,7 +31,7 @@ class BatchingArgs(Model):
     """Batches of a signature that may wait; further requests are answered with UNAVAILABLE (503)."""
     num_batch_threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Batches that are computed at a time; by default as many as the pod has CPUs."""
-    allowed_batch_sizes: Annotated[list[Annotated[int, Field(ge=1)]], Field(default_factory=list)]
+    allowed_batch_sizes: list[Annotated[int, Field(ge=1)]] = Field(default_factory=list)
     """Sizes to which batches are filled up, ascending, the last one being `maxBatchSize`; by default any size. With a
     GPU or XLA, few sizes save compilations."""
 
@@ -90,7 +90,7 @@ class ServedModel(Model):
     """How `uri` is fetched: digest, credentials, what the pods may connect to."""
     versions: VersionPolicy = VersionPolicy(latest=1)
     """Which versions are served. A request without a version goes to the newest of them."""
-    labels: Annotated[dict[Name, Version], Field(default_factory=dict)]
+    labels: dict[Name, Version] = Field(default_factory=dict)
     """Names for versions, in URLs and requests: `{stable: 3, canary: 4}`. A label moves once its new version is
     served."""
     pin: Version | None = None
@@ -142,7 +142,7 @@ class ServerSettings(Model):
     """Resources of each pod."""
     model: ServedModel | None = None
     """The model. The last element of its path is its name for clients."""
-    models: Annotated[dict[Name, ServedModel], Field(default_factory=dict)]
+    models: dict[Name, ServedModel] = Field(default_factory=dict)
     """Several models instead of `model`, by their names for clients."""
     batching: BatchingArgs | None = None
     """Compute requests of several clients together: more requests per second, and each one waits longer. Off by
@@ -163,7 +163,7 @@ class ServerSettings(Model):
     network."""
     page: ModelPageArgs | None = None
     """A web page for people who try the model in a browser; none by default. `{}` has the defaults."""
-    streams: Annotated[dict[Name, StreamUseArgs], Field(default_factory=dict)]
+    streams: dict[Name, StreamUseArgs] = Field(default_factory=dict)
     """Streams that a custom `image` reads or writes: `events: {group: ranker}`. The variable STREAMS describes them."""
 
     @property

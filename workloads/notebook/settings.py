@@ -20,7 +20,7 @@ class NotebookSettings(Model):
     """Volumes and their mount paths: `models: /models`."""
     folder: Location
     """Folder of the notebooks, on one of these volumes: they outlive the pod."""
-    packages: Annotated[list[Package], Field(default_factory=list)]
+    packages: list[Package] = Field(default_factory=list)
     """Python packages in addition to those of the training image, as for training jobs: `[jupyterlab==4.6.6]` and what
     the notebooks import."""
     image: In[Image] | None = None
@@ -30,7 +30,7 @@ class NotebookSettings(Model):
     idle_minutes: Annotated[int, Field(ge=1, le=10080)] = 60
     """Minutes without a running cell after which a kernel is stopped, and without kernels after which the pod ends and
     gives back its quota."""
-    env: Annotated[dict[Variable, Value], Field(default_factory=dict)]
+    env: dict[Variable, Value] = Field(default_factory=dict)
     """Environment variables: text, or a key of an existing Secret, `{secret: NAME, key: KEY}`."""
-    egress: Annotated[Egress, Field(default_factory=list)]
+    egress: Egress = Field(default_factory=list)
     """Destinations that the pod may connect to, as for training jobs."""

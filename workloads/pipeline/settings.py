@@ -70,7 +70,7 @@ class StageInput(Model):
     are refused."""
     path: MountPath | None = None
     """Folder in which the program has it, if that is not `/in/NAME`."""
-    columns: Annotated[dict[NonEmptyStr, ColumnType], Field(default_factory=dict)]
+    columns: dict[NonEmptyStr, ColumnType] = Field(default_factory=dict)
     """Columns that the stage needs, with their types, if the dataset is a table. They are compared with its schema."""
 
     @model_validator(mode="before")
@@ -110,9 +110,9 @@ class StageArgs(Model):
     image: Image | None = None
     """Container image, of any language; by default that of training jobs. Name it by digest: results of another image
     with the same tag are not told apart."""
-    files: Annotated[dict[Target, Source], Field(default_factory=dict)]
+    files: dict[Target, Source] = Field(default_factory=dict)
     """Code, in the working directory, as of a training job. Other code means other results."""
-    params: Annotated[dict[Variable, Text], Field(default_factory=dict)]
+    params: dict[Variable, Text] = Field(default_factory=dict)
     """Parameters, as environment variables. Other values mean other results."""
     resources: Resources = Resources()
     """Resources of each pod."""
@@ -180,7 +180,7 @@ class PipelineSettings(Model):
     stages: Annotated[dict[Name, StageArgs], Field(min_length=1)]
     """Its stages. A stage that reads the output of another one runs after it."""
 
-    triggers: Annotated[dict[Name, TriggerArgs], Field(default_factory=dict)]
+    triggers: dict[Name, TriggerArgs] = Field(default_factory=dict)
     """What starts runs, by names of your choice: `new: {}` for each new version. Without any, only `tensorplane runs
     start` does. The same pipeline on the same versions is one run, until something else replaces what it made."""
 

@@ -50,7 +50,7 @@ class Destination(Model):
 
     cidr: Annotated[Line, AfterValidator(_check_destination)]
     """Addresses as a CIDR, or `internet`: all public addresses."""
-    ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(default_factory=list)]
+    ports: list[Annotated[int, Field(ge=1, le=65535)]] = Field(default_factory=list)
     """TCP ports. All ports and protocols by default."""
 
     @model_validator(mode="before")

@@ -187,7 +187,7 @@ class JobSettings(Model):
     Its whole folder is mounted as the working directory, without hidden files and caches, so that it can import its
     neighbours; a file in the project's root is mounted alone. `files` adds others.
     """
-    args: Annotated[list[Argument], Field(default_factory=list)]
+    args: list[Argument] = Field(default_factory=list)
     """Arguments of `script`."""
     strategy: Strategy
     """How the job is distributed over pods: a strategy of `tf.distribute`."""
@@ -195,7 +195,7 @@ class JobSettings(Model):
     """Container image; by default TensorFlow for CPUs, in the version that tensorplane is built for. Required with
     `gpus`, except on `embedded`, because no public image is known that supports them; `examples/gpu-image` builds one.
     """
-    packages: Annotated[list[Package], Field(default_factory=list)]
+    packages: list[Package] = Field(default_factory=list)
     """Python packages in addition to those of the training image: `[pandas==2.2.3]`. On `embedded`, they are a layer of
     the image. Elsewhere the pods install them once, from an index that `egress` opens, on the volume of `checkpoints`
     or `model`. A job with `image` cannot have them; `tensorplane image build` makes such an image.
@@ -203,17 +203,17 @@ class JobSettings(Model):
     `tensorplane image lock` resolves them to versions and hashes in packages.lock, which belongs into version control.
     Other versions are a new run.
     """
-    files: Annotated[dict[Target, Source], Field(default_factory=dict)]
+    files: dict[Target, Source] = Field(default_factory=dict)
     """Code and small data, at most 16 MiB in total. Maps a path in the pod to a file or folder of the project, or to
     `package:NAME/PATH`. The path `.` of a folder is the working directory itself."""
-    env: Annotated[dict[Variable, Value], Field(default_factory=dict)]
+    env: dict[Variable, Value] = Field(default_factory=dict)
     """Environment variables, in addition to TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR: text, or a key of an existing
     Secret, `{secret: NAME, key: KEY}`.
 
     A variable set with `pulumi config set --secret` is encrypted in the state. In the cluster it is in a Secret that
     the pods refer to.
     """
-    volumes: Annotated[dict[Name, MountArgs], Field(default_factory=dict)]
+    volumes: dict[Name, MountArgs] = Field(default_factory=dict)
     """Volumes and their mount paths: `models: /models`."""
     model: Location | None = None
     """Folder for the trained model, in the variable MODEL_DIR. Versions are subfolders, numbered from 1."""
@@ -224,10 +224,10 @@ class JobSettings(Model):
     on_success: OnSuccess | None = None
     """What the job does once its command has succeeded, such as publishing the model to a server of the stack:
     `{publish: digits-server}`. It requires a Python command."""
-    egress: Annotated[Egress, Field(default_factory=list)]
+    egress: Egress = Field(default_factory=list)
     """Destinations that the pods may connect to, besides each other, DNS and the brokers of `streams`: `internet`, or a
     list such as `[{cidr: 10.20.0.0/16, ports: [443]}]`."""
-    streams: Annotated[dict[Name, StreamUseArgs], Field(default_factory=dict)]
+    streams: dict[Name, StreamUseArgs] = Field(default_factory=dict)
     """Streams that the job reads in a consumer group or writes: `events: {group: trainer}`.
     `tensorplane.stream.Topic.from_environment` connects to them."""
     queue: str | None = None

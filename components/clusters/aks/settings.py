@@ -106,7 +106,7 @@ class AksSettings(ClusterArgs):
     """The network; a new VNet by default."""
     endpoint: Endpoint = Endpoint()
     """Who can reach the API server; only clients inside the VNet by default."""
-    admins: Annotated[dict[Name, In[NonEmptyStr]], Field(default_factory=dict)]
+    admins: dict[Name, In[NonEmptyStr]] = Field(default_factory=dict)
     """Entra groups (object ids) that are cluster administrators, keyed by a name of your choice. Everyone who deploys
     must be in one of them, unless `inheritedAdmins` is true."""
     inherited_admins: bool = False
@@ -117,7 +117,7 @@ class AksSettings(ClusterArgs):
     deletion_protection: bool = True
     """Whether cluster, network and keys are protected from deletion. Set it to false and deploy before you destroy the
     stack."""
-    tags: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
+    tags: dict[NonEmptyStr, In[Line]] = Field(default_factory=dict)
     """Additional tags of all Azure resources."""
 
     effects: ClassVar[Effects | None] = EFFECTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -32,7 +32,7 @@ class EksNetwork(Model):
     """CIDR of the new VPC, /16 to /22; `10.0.0.0/16` by default. Every pod takes one address."""
     nat: Literal["perZone", "single"] | None = None
     """NAT gateways of the new VPC. `perZone` (the default) survives the loss of a zone; `single` costs less."""
-    subnets: Annotated[dict[NonEmptyStr, In[NonEmptyStr]], Field(default_factory=dict)]
+    subnets: dict[NonEmptyStr, In[NonEmptyStr]] = Field(default_factory=dict)
     """Existing private subnets instead of a new VPC, keyed by zone: `us-west-2a: subnet-…`. At least two, with a route
     to the internet."""
     service_cidr: NonEmptyStr = "172.20.0.0/16"
@@ -72,17 +72,17 @@ class EksSettings(ClusterArgs):
     """The network; a new VPC over three zones by default."""
     endpoint: EksEndpoint = EksEndpoint()
     """Who can reach the API server; only clients inside the VPC by default."""
-    admins: Annotated[dict[Name, In[NonEmptyStr]], Field(default_factory=dict)]
+    admins: dict[Name, In[NonEmptyStr]] = Field(default_factory=dict)
     """IAM roles or users that are cluster administrators, keyed by a name of your choice. The principal that creates
     the cluster always is one."""
-    addons: Annotated[dict[NonEmptyStr, NonEmptyStr], Field(default_factory=dict)]
+    addons: dict[NonEmptyStr, NonEmptyStr] = Field(default_factory=dict)
     """Versions of EKS add-ons by name, or `default` for the version that EKS chooses. Add-ons that are not listed are
     pinned for 1.35."""
     log_retention_days: LogDays = 90
     """Days to keep the control plane's logs, including audit logs."""
     deletion_protection: bool = True
     """Whether AWS refuses to delete the cluster. Set it to false and deploy before you destroy the stack."""
-    tags: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
+    tags: dict[NonEmptyStr, In[Line]] = Field(default_factory=dict)
     """Additional tags of all AWS resources."""
 
     api_server_is_private: ClassVar[bool] = True

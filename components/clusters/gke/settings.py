@@ -122,7 +122,7 @@ class GkeSettings(ClusterArgs):
     gke-security-groups of that domain."""
     deletion_protection: bool = True
     """Whether the cluster is protected from deletion. Set it to false and deploy before you destroy the stack."""
-    labels: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
+    labels: dict[NonEmptyStr, In[Line]] = Field(default_factory=dict)
     """Additional labels of all Google Cloud resources, for example for billing."""
 
     api_server_is_private: ClassVar[bool] = True

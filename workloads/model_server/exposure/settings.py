@@ -48,7 +48,7 @@ class LoadBalancerArgs(ExposureArgs):
     """Whether it has a public address; by default only the cloud's network reaches it. Requires `allowedCidrs`."""
     allowed_cidrs: tuple[In[NonEmptyStr], ...] = ()
     """Addresses that may connect, such as 203.0.113.0/24; by default all that reach it."""
-    annotations: Annotated[dict[NonEmptyStr, In[Line]], Field(default_factory=dict)]
+    annotations: dict[NonEmptyStr, In[Line]] = Field(default_factory=dict)
     """Further annotations of the Service, for the cloud's load balancers. On an existing cluster, those that keep the
     load balancer internal, which differ between clouds."""
 
