@@ -23,6 +23,11 @@ _CALLS = {
 """How often each method is called in a fit, at least."""
 
 
+def _losses(family: str) -> list[str]:
+    """Keras cannot add the number that a penalty is to losses of each sample."""
+    return [one for one in drawn_fits.LOSSES if one != "none" or family not in ("penalty", "penalty summed")]
+
+
 def fits(seed: int) -> Iterator[drawn_fits.Case]:
     """Cases without end. Plain losses come more often, so that the other choices meet each other."""
     choose = random.Random(seed).choice
@@ -34,7 +39,7 @@ def fits(seed: int) -> Iterator[drawn_fits.Case]:
         metrics = ("mean",) if family in (*_OWN_LOSS, "counting", "masked outputs") else tuple(drawn_fits.METRICS)
         # A train_step of one's own is compared by its gradients alone, which may be equal for the first samples.
         of_steps = [
-            one for one in drawn_fits.LOSSES if family not in _OWN_STEP or one not in ("balanced", "of known labels")
+            one for one in _losses(family) if family not in _OWN_STEP or one not in ("balanced", "of known labels")
         ]
         yield {
             "family": family,
@@ -65,7 +70,7 @@ def resumes(seed: int) -> Iterator[drawn_resumes.Case]:
         point = draw.choice([*points, *(6 * ["on_test_batch_end"] if called in _CHANGE_WEIGHTS else [])])
         yield {
             "family": family,
-            "loss": draw.choice(["mse", "number", *(one for one in drawn_fits.LOSSES if one not in _OF_ONE_REPLICA)]),
+            "loss": draw.choice(["mse", "number", *(one for one in _losses(family) if one not in _OF_ONE_REPLICA)]),
             "optimizer": draw.choice(_AVERAGING if "swap" in called else _WITH_A_RATE),
             "metric": draw.choice(["mean", "sums"]) if family != "masked outputs" else "mean",
             "callbacks": called,
