@@ -15,6 +15,7 @@ from tensorplane.core.paths import PROJECT
 from tensorplane.core.step import Step
 from tensorplane.driver.update.policy_pack import Policies
 from tensorplane.driver.update.stack import Stack
+from tensorplane.version import __version__
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import repository
@@ -100,7 +101,7 @@ def test_a_change_is_reviewed_merged_deployed_and_repaired(
     assert code == 0, report
     assert "; acknowledged by acknowledge.deleteVolume" in report
     assert "- queue **small**: guaranteed cores 1 → 2" in report
-    assert " policies (tensorplane 0.1.0) | passed |" in report
+    assert f" policies (tensorplane {__version__}) | passed |" in report
     assert "- volume **scratch** is deleted: 1 GiB" in report
     assert "<svg" in (ci.folder / "preview.svg").read_text()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorplane.version import __version__
 from tests.hosts.engine import Engine
 from tests.policies.conftest import PACK
 
@@ -34,7 +35,7 @@ def preview(engine: Engine, tmp_path: Path, name: str, *arguments: str, fails: b
 @TOLD
 def test_a_compliant_stack_passes(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "compliant", *QUOTA_OF_FOUR, fails=False)
-    assert "tensorplane@v0.1.0" in output
+    assert f"tensorplane@v{__version__}" in output
     assert "gpu-quota" not in output
     assert "+ 3 to create" in output
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from tensorplane.core.paths import PROJECT
+from tensorplane.version import __version__
 from tests.e2e import stacks
 from tests.e2e.paths.conftest import NAME, SECTIONS
 from tests.e2e.stacks import OwnStack
@@ -39,7 +40,7 @@ def test_a_change_is_refused_until_its_loss_is_meant_and_its_policies_pass(paths
     assert code == 0, report
     assert "; acknowledged by acknowledge.deleteVolume" in report
     assert "- queue **research**: guaranteed cores 1 → 2" in report
-    assert " policies (tensorplane 0.1.0) | passed |" in report
+    assert f" policies (tensorplane {__version__}) | passed |" in report
     assert "**violated**" not in report
     assert "- volume **scratch** is deleted: 1 GiB" in report
     assert "<svg" in (clone.folder / "preview.svg").read_text()
