@@ -114,7 +114,7 @@ class Stack:
             found = loading.load_on(own, self._settings, self._resolved.config, self._project)
         except UserError as error:
             self._problems += [_for_program(line, kind, name) for line in error.lines]
-            return Refused(name, self._failure)
+            return RefusedWorkload(name, self._failure)
         platform = replace(self._base.platform, settings=found.platform)
         options = pulumi.ResourceOptions.merge(self._base.inside, opts) if opts else self._base.inside
         made = found.config.workloads[name].build(name, ("workloads", name), platform, options)
@@ -147,7 +147,7 @@ class Stack:
         return self._monitor is pulumi.runtime.settings.get_monitor()
 
 
-class Refused(Workload):
+class RefusedWorkload(Workload):
     """A workload with problems, in a program that goes on only to find the others."""
 
     def __init__(self, name: str, failure: pulumi.Output[Any]) -> None:
