@@ -24,7 +24,20 @@ for one in pkgutil.iter_modules(commands.__path__, f"{commands.__name__}."):
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
             importlib.import_module(module.name)
 """
-OWNERS = ("catalog", "drift", "image", "import_", "kops", "load", "preview", "settings", "unlock", "up", "volumes")
+OWNERS = (
+    "catalog",
+    "drift",
+    "image",
+    "import_",
+    "kops",
+    "load",
+    "preview",
+    "settings",
+    "unlock",
+    "up",
+    "upgrade",
+    "volumes",
+)
 """The commands of who owns a platform. All others work with what members install."""
 
 
