@@ -17,10 +17,9 @@ from typing import Any
 from tensorplane import stack_file
 from tensorplane.components.base import outputs
 from tensorplane.core.paths import context_home
+from tensorplane.driver.update import last_update
 from tensorplane.embedded.instance import Instance
 from tensorplane.stack_file import ENCRYPTED, StackFile
-
-_STACK = "pulumi:pulumi:Stack"
 
 
 @cache
@@ -46,8 +45,7 @@ def _homes() -> Iterable[Path]:
 def _in_state(state: Mapping[str, Any]) -> str | None:
     """The output in a state file of a backend in a folder."""
     latest = (state.get("checkpoint") or {}).get("latest") or {}
-    of_stack = (each.get("outputs") or {} for each in latest.get("resources") or () if each.get("type") == _STACK)
-    return next((each.get(outputs.SETTINGS_KEY) for each in of_stack), None)
+    return last_update.outputs(latest.get("resources") or ()).get(outputs.SETTINGS_KEY)
 
 
 def _in_backend(project: Path, stack: str) -> str | None:

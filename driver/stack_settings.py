@@ -80,11 +80,11 @@ class StackSettings:
         return source
 
     def refresh(self) -> None:
-        """Copies the project's settings, and keeps this home's salt."""
+        """Copies the project's settings, and keeps this home's salt. A program's stack may have no file."""
         source = self.source()
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
-        found, text = read(source), source.read_text(encoding="utf-8-sig")
+        found, text = read(source), source.read_text(encoding="utf-8-sig") if source.exists() else ""
         salt = _SALT.search(self.file.read_text()) if self.file.exists() else None
         # Encrypted values in the project's file can only be read with that file's salt. Without such values, a salt in
         # it was added by plain `pulumi`, perhaps on another machine with another passphrase.
@@ -156,7 +156,7 @@ def declared(source: Path) -> StackFile:
     """A stack's settings, unchecked: those of its file, else those that its program in Python declared at the last
     update."""
     found = read(source)
-    if has_settings(found):
+    if has_settings(found) or (found.problems and not found.has_no_settings):
         return found
     return program_settings.recorded(source.parent, source.name.split(".")[1]) or found
 

@@ -63,14 +63,14 @@ def settings_of(own: Settings) -> Settings:
         _refuse(
             f"{'.'.join(hidden[0])} of {platform} is encrypted, so only {platform} can read it; store it unencrypted"
         )
-    return replace(found, tree=_spelled_out(found.tree, platform))
+    return replace(found, tree=spelled_out(found.tree, platform))
 
 
 def _refuse(reason: str) -> None:
     problems.stop([Problem((PLATFORM,), reason)])
 
 
-def _spelled_out(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
+def spelled_out(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The settings, with the names that are derived from the stack's name."""
     default = f"tensorplane-{name}"
     cluster = tree.get("cluster")

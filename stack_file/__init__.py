@@ -57,6 +57,8 @@ class StackFile:
     """Numbers and booleans whose text Pulumi changes, such as 1.10 and True, as they are written."""
     folder: Path | None = None
     """Where the file is, beside those of the project's other stacks."""
+    has_no_settings: bool = False
+    """Whether it has neither `config` nor anything in its place: Pulumi writes such a file for a program's stack."""
 
     def section(self, name: str) -> Any:
         """One section under the project's prefix; None if it is absent."""
@@ -205,7 +207,8 @@ def _read(text: str, folder: Path) -> StackFile:
         beside = [] if config else [key for key, value in content.items() if isinstance(value, dict | Encrypted)]
         inside = some(beside, "and") if beside else "the settings"
         others = tuple(key for key in content if key not in beside)
-        return StackFile(others=others, problems=(*reading.problems, FileProblem(f"{problem}; put {inside} below it")))
+        problems = (*reading.problems, FileProblem(f"{problem}; put {inside} below it"))
+        return StackFile(others=others, has_no_settings=config is None and not beside, problems=problems)
     made = _config(config, reading.problems)
     reading.problems += _without_prefix(config, folder)
     return StackFile("", made, tuple(content), tuple(reading.problems), reading.rewritten)

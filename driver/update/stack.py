@@ -26,7 +26,7 @@ from tensorplane.driver.tools import make_pulumi_work_here
 from tensorplane.driver.update import (
     data_at_risk,
     engine_events,
-    history,
+    last_update,
     locks,
     pending_operations,
     policy_pack,
@@ -165,7 +165,7 @@ class Stack:
 
     def _differing(self) -> set[str]:
         """The sections of the settings that differ from the last update; all of them if it failed."""
-        before = history.last_settings(json.loads(self._call("stack", "history", "--json", "--page-size", "1")))
+        before = last_update.settings(json.loads(self._call("stack", "history", "--json", "--page-size", "1")))
         if before is None:
             return {*run_effects.SECTIONS, "namespace", "teams"}
         sections = (*run_effects.SECTIONS, "teams")

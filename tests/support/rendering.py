@@ -179,23 +179,46 @@ def _ended(serializing: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a mock's answer has an output in it")
 
 
+def in_a_loop(awaited: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of a coroutine in a loop of its own: the SDK's mocks need that of the thread."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(awaited())
+    finally:
+        _report_nothing(loop)
+        loop.close()
+
+
+def _report_nothing(loop: asyncio.AbstractEventLoop) -> None:
+    """Of the futures of a failed program, nobody awaits most. Python reports each when it is collected, and formatting
+    its traceback parses sources: a SystemError, if the collection interrupts `ast.parse` of another test."""
+    loop.set_exception_handler(lambda *_: None)
+
+
 def run(program: Program, stack: str = "dev") -> Rendered:
     """Run a program as Pulumi would, against a recording mock."""
     recorder = Recorder()
     exports: dict[str, Any] = {}
     secret: set[str] = set()
+    loops: list[asyncio.AbstractEventLoop] = []
     stack_name.configure("")
     pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack=stack, monitor=recorder)
 
     @pulumi.runtime.test  # type: ignore[untyped-decorator]
     def body() -> Any:
+        loops.append(asyncio.get_event_loop())
         made = program() or {}
         told = pulumi.Output.from_input(dict(made)).apply(exports.update)
         secrets: pulumi.Output[list[str]] = pulumi.Output.from_input(_secrets(made))
         return pulumi.Output.all(told, secrets.apply(secret.update))
 
     with without_what_nobody_reads():
-        body()
+        try:
+            body()
+        except Exception:
+            for loop in loops:
+                _report_nothing(loop)
+            raise
     return Rendered(
         sorted(recorder.registered, key=lambda r: (r.type, r.name)),
         exports,

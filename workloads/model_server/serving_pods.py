@@ -10,7 +10,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from tensorplane.components.base.labels import SKIP_AWAIT
-from tensorplane.components.base.settled import settled
+from tensorplane.components.base.resolve_outputs import resolve_outputs
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.workloads.component import created
 from tensorplane.workloads.model_server import gpus
@@ -109,7 +109,7 @@ class Pods:
         by_annotations = serving.files is not None and not serving.by_operator
         volumes = {volume: references.mountable(volume, platform.settings) for volume in _volumes(serving)}
         streams = {stream: references.client(stream, use, platform.settings) for stream, use in args.streams.items()}
-        return pulumi.Output.all(self.image, settled(streams), settled(serving.fetching)).apply(
+        return pulumi.Output.all(self.image, resolve_outputs(streams), resolve_outputs(serving.fetching)).apply(
             lambda known: manifests.pods(
                 serving.owner.identity,
                 args,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tensorplane.components.base.model import NAME_LIMIT
 from tensorplane.components.base.problems import Key, Problem, did_you_mean, unknown_name
 from tensorplane.components.base.produced import Produced
-from tensorplane.components.base.settled import has_produced
+from tensorplane.components.base.resolve_outputs import has_outputs
 from tensorplane.components.datasets.settings import DatasetArgs
 from tensorplane.components.queues.capacity import PodSet
 from tensorplane.workloads.family import Declared, WorkloadArgs
@@ -208,7 +208,7 @@ def _produced(job: JobSettings, at: Key, declared: Declared) -> Iterator[Problem
             yield Problem((*at, "env", variable, "secret"), unknown)
     for stream, use in job.streams.items():
         broker = args.broker_on(declared.cluster) if (args := declared.streams.get(stream)) else None
-        if broker and has_produced(broker.access(stream, use.client, "")):
+        if broker and has_outputs(broker.access(stream, use.client, "")):
             reason = f"the endpoint of stream {stream} has values of another resource, not known here; write them there"
             yield Problem((*at, "streams", stream), reason, given=(("streams", stream),))
 

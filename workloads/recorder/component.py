@@ -9,7 +9,7 @@ import pulumi
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
 from tensorplane.components.base.problems import Key
-from tensorplane.components.base.settled import settled
+from tensorplane.components.base.resolve_outputs import resolve_outputs
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.model_server.exposure import component as exposure_component
@@ -48,7 +48,7 @@ class Recorder(Workload):
         ]
         by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
         stream = references.client(args.input.stream, args.input.use, platform.settings, known_as=scorer_manifest.INPUT)
-        template: Any = pulumi.Output.all(image, settled(stream)).apply(
+        template: Any = pulumi.Output.all(image, resolve_outputs(stream)).apply(
             lambda known: manifests.pods(
                 owner.identity,
                 args,

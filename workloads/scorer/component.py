@@ -10,7 +10,7 @@ import pulumi
 from tensorplane.components.base import encrypted
 from tensorplane.components.base import outputs as registered
 from tensorplane.components.base.problems import Key
-from tensorplane.components.base.settled import settled
+from tensorplane.components.base.resolve_outputs import resolve_outputs
 from tensorplane.components.node_groups import placement as node_placement
 from tensorplane.workloads.component import Platform, Workload, created
 from tensorplane.workloads.model_server.exposure import component as exposure_component
@@ -50,7 +50,7 @@ class Scorer(Workload):
             *created(platform.streams, {args.input.stream, args.output.stream}),
         ]
         by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
-        template: Any = pulumi.Output.all(image, settled(_streams(args, platform))).apply(
+        template: Any = pulumi.Output.all(image, resolve_outputs(_streams(args, platform))).apply(
             lambda known: manifests.pods(
                 owner.identity,
                 args,

@@ -18,8 +18,8 @@ from tensorplane.workloads.sweep.checks import TRIAL
 from tensorplane.workloads.sweep.template import for_publishing, run_of, template, template_settings
 from tensorplane.workloads.sweep.workload import SweepArgs
 from tensorplane.workloads.training_job import platform_context
+from tensorplane.workloads.training_job.resolve_job import resolve_job
 from tensorplane.workloads.training_job.role import total
-from tensorplane.workloads.training_job.settled_job import settled_job
 
 
 class Sweep(Workload):
@@ -45,7 +45,7 @@ class Sweep(Workload):
         values = {key: cast(pulumi.Input[str], args.trial.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
         known = platform_context.job_context(name, trial, platform.settings, hidden)
-        made = pulumi.Output.all(settled_job(trial, known), image, secret and secret.metadata["name"]).apply(
+        made = pulumi.Output.all(resolve_job(trial, known), image, secret and secret.metadata["name"]).apply(
             lambda found: template(*found[0], image=found[1], secret=found[2])
         )
         run = pulumi.Output.unsecret(made.apply(lambda manifest: run_of(name, args.search, manifest)))

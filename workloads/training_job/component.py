@@ -20,9 +20,9 @@ from tensorplane.workloads.pods.owner import Owner
 from tensorplane.workloads.training_job import deployed_runs, queueing
 from tensorplane.workloads.training_job.manifest import JobManifest, plan
 from tensorplane.workloads.training_job.platform_context import job_context
+from tensorplane.workloads.training_job.resolve_job import resolve_job
 from tensorplane.workloads.training_job.role import total
 from tensorplane.workloads.training_job.run import Recorded
-from tensorplane.workloads.training_job.settled_job import settled_job
 from tensorplane.workloads.training_job.workload import TrainingJobArgs
 
 
@@ -51,7 +51,7 @@ class TrainingJob(Workload):
         library = platform.library if args.shares_library else None
         known = job_context(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
-        made = pulumi.Output.all(settled_job(args, known), image, secret and secret.metadata["name"], recorded).apply(
+        made = pulumi.Output.all(resolve_job(args, known), image, secret and secret.metadata["name"], recorded).apply(
             lambda found: plan(*found[0], image=found[1], secret=found[2], recorded=found[3])
         )
         # A secret setting makes everything derived from it secret. The run's name does not reveal it; the

@@ -53,7 +53,7 @@ def plan(
 ) -> JobManifest:
     """The run that these settings describe. `recorded`: the job's run as it was deployed last.
 
-    All that it needs is known: `settled_job` has what comes from other resources.
+    All that it needs is known: `resolve_job` has what comes from other resources.
     """
     variables = _own_variables(settings, context, secret)
     decisive = run.decisive(settings, context, image, variables)

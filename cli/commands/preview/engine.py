@@ -25,7 +25,7 @@ from tensorplane.core.kube import Kube
 from tensorplane.driver import claims
 from tensorplane.driver.stack_settings import StackSettings, call
 from tensorplane.driver.target import Target
-from tensorplane.driver.update import policy_pack, recorded_usage, run_effects
+from tensorplane.driver.update import last_update, policy_pack, recorded_usage, run_effects
 from tensorplane.driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
 from tensorplane.driver.update.engine_events import STREAMED, list_job_steps, list_planned
 from tensorplane.driver.update.policy_pack import Policies
@@ -115,9 +115,16 @@ class Preview:
 
     def state(self) -> dict[str, Any]:
         """The deployed state, as `pulumi stack export` prints it."""
-        argv: list[str | Path] = [self.pulumi, "stack", "export", "--stack", self.settings.name]
-        exported: dict[str, Any] = json.loads(call(argv, self.settings.folder, self.environment))
+        exported: dict[str, Any] = json.loads(self._stack("export"))
         return exported
+
+    def last_settings(self) -> dict[str, Any] | None:
+        """The settings of the last update; None if it failed, or there was none."""
+        return last_update.settings(json.loads(self._stack("history", "--json", "--page-size", "1")))
+
+    def _stack(self, *arguments: str) -> str:
+        argv: list[str | Path] = [self.pulumi, "stack", *arguments, "--stack", self.settings.name]
+        return call(argv, self.settings.folder, self.environment)
 
     def _gone_volumes(self) -> list[str]:
         """What an update does with volumes whose claims were deleted. A UserError if it would refuse."""

@@ -19,9 +19,9 @@ from tensorplane.components.base import outputs
 from tensorplane.components.base.plural import number_of
 from tensorplane.core import command_lines
 from tensorplane.core.errors import UserError
-from tensorplane.driver.stack_settings import call, read
+from tensorplane.driver.stack_settings import read
 from tensorplane.driver.target import Target
-from tensorplane.driver.update import history
+from tensorplane.driver.update import last_update
 from tensorplane.version import __version__
 
 CHANGES = 3
@@ -53,6 +53,12 @@ class Upgrade:
     """Sections of the settings that differ from the last update; None if that failed, so that it is not known."""
     restarts_cluster: bool = False
     """Whether the embedded cluster restarts if its programs differ, and jobs go on from their checkpoints."""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether an update by this version leaves all as it is."""
+        touched = (self.refused, self.replaced, self.deleted, self.restarted, self.renamed, self.created, self.updated)
+        return self.deployed_by == self.version and not any(touched)
 
     @property
     def exit_code(self) -> int:
@@ -88,19 +94,13 @@ def of_preview(preview: Preview, file: Path, *, renamed: tuple[str, ...] = (), e
     """Runs the preview of a deployed stack. `file`: its settings in the project."""
     preview.settings.make_stack(preview.pulumi, preview.environment)
     deployed_by = deployed_version(preview.state())
-    argv: list[str | Path] = [preview.pulumi, "stack", "history", "--json", "--page-size", "1"]
-    argv += ["--stack", preview.settings.name]
-    updates = json.loads(call(argv, preview.settings.folder, preview.environment))
-    changed = changed_settings(history.last_settings(updates), file)
+    changed = changed_settings(preview.last_settings(), file)
     return upgrade(preview.run(), deployed_by, renamed=renamed, changed=changed, embedded=embedded)
 
 
 def deployed_version(state: Mapping[str, Any]) -> str:
     """The version that deployed a state, as `pulumi stack export` prints it; empty if it recorded none."""
-    for resource in state["deployment"].get("resources") or ():
-        if resource["type"] == "pulumi:pulumi:Stack":
-            return str((resource.get("outputs") or {}).get(outputs.PROGRAM_KEY, ""))
-    return ""
+    return str(last_update.outputs(state["deployment"].get("resources") or ()).get(outputs.PROGRAM_KEY, ""))
 
 
 def changed_settings(before: Mapping[str, Any] | None, file: Path) -> tuple[str, ...] | None:
@@ -167,7 +167,7 @@ def lines(found: Upgrade, context: str = "") -> list[str]:
 
 def _conclusion(found: Upgrade, context: str) -> Iterator[str]:
     if found.refused:
-        yield "Mend what is refused; nothing is changed until then."
+        yield "Fix what is refused, then run this again; nothing has changed."
         return
     counts = (
         f"{number_of(found.unchanged, 'resource')} unchanged, {found.updated} updated in place, {found.created} new"
@@ -181,7 +181,10 @@ def _conclusion(found: Upgrade, context: str) -> Iterator[str]:
     elif found.changed_settings:
         names = ", ".join(found.changed_settings)
         yield f"The settings changed since the last update ({names}), so this shows what they change, too."
-    yield f"To upgrade: {command_lines.deploy(found.stack, context)}"
+    if found.changes_nothing:
+        yield "Nothing to upgrade."
+    else:
+        yield f"To upgrade: {command_lines.deploy(found.stack, context)}"
 
 
 def _refusals(report: Report) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tensorplane.components.base.settings import Settings
 from tensorplane.core.errors import UserError
 from tensorplane.pulumi import written
 from tensorplane.pulumi.arguments import StackArguments
-from tensorplane.stack import checks, loading
+from tensorplane.stack import checks, loading, platform_stack
 from tensorplane.stack.resources import PlatformResources
 from tensorplane.stack_file import file_problems
 from tensorplane.workloads.component import Workload
@@ -138,8 +138,8 @@ class Stack:
     def _export(self) -> None:
         for name, value in self._base.outputs(self._workloads).items():
             pulumi.export(name, value)
-        # A default of the namespace is of this name, and not of the Pulumi stack's.
-        known = {**self._settings.tree, "namespace": self._resolved.config.namespace_name}
+        # Defaults follow this name, and not that of the Pulumi stack, by which commands would derive them.
+        known = platform_stack.spelled_out(self._settings.tree, self.name)
         pulumi.export(outputs.SETTINGS_KEY, json.dumps(written.without_outputs(known), sort_keys=True))
 
     def _is_running(self) -> bool:

@@ -1,6 +1,5 @@
 """Texts of encrypted settings are marked as secret wherever they are, and nothing else is."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,6 +7,7 @@ import pulumi
 import pytest
 
 from tensorplane.components.base import encrypted
+from tests.support.rendering import in_a_loop
 
 WORDS = frozenset({"hunter2-server", "abc"})
 
@@ -24,11 +24,7 @@ def shown(make: Callable[[], Any]) -> Any:
     async def made() -> Any:
         return await _shown(make())
 
-    loop = asyncio.new_event_loop()
-    try:
-        return loop.run_until_complete(made())
-    finally:
-        loop.close()
+    return in_a_loop(made)
 
 
 async def _shown(value: Any) -> Any:

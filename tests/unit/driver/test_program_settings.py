@@ -12,6 +12,7 @@ from tensorplane.cli import stack_config
 from tensorplane.cli.commands.check import command as check
 from tensorplane.cli.commands.tiers import command as tiers
 from tensorplane.components.base import outputs
+from tensorplane.core.errors import UserError
 from tensorplane.driver import program_settings
 from tensorplane.driver.stack_settings import StackSettings
 from tensorplane.embedded.instance import Instance
@@ -52,6 +53,23 @@ def test_the_file_comes_first_if_it_has_settings(project: Path) -> None:
     assert settings.section("queues") == _TREE["queues"], "another program's settings"
     (project / "Pulumi.dev.yaml").write_text("config:\n  tensorplane:queues: {own: {cpus: 1}}\n")
     assert settings.section("queues") == {"own": {"cpus": 1}}
+
+
+@pytest.mark.parametrize("text", ["", "encryptionsalt: v1:abc=\n", "config:\n  lab:x: 1\n"])
+def test_a_file_that_pulumi_writes_leaves_the_settings_to_the_program(project: Path, text: str) -> None:
+    if text:
+        (project / "Pulumi.dev.yaml").write_text(text)
+    settings = StackSettings("dev", project / "home", project)
+    assert settings.section("queues") == _TREE["queues"]
+    settings.refresh()
+    assert settings.file.exists()
+
+
+@pytest.mark.parametrize("text", ["tensorplane:volumes: {a: {sizeGib: 1}}\n", "[]\n", "config: []\n"])
+def test_a_broken_file_is_not_taken_for_one_of_a_program(project: Path, text: str) -> None:
+    (project / "Pulumi.dev.yaml").write_text(text)
+    with pytest.raises(UserError, match=r"^Pulumi\.dev\.yaml: "):
+        check.run(project / "Pulumi.dev.yaml")
 
 
 def test_tiers_are_those_of_the_program(project: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +13,7 @@ from tensorplane import stack
 from tensorplane.components.base.model import In, Model, NonEmptyStr
 from tensorplane.components.base.settings import Settings
 from tensorplane.stack import team_settings
-from tests.support.rendering import PROJECT, Rendered, run, settings_of
+from tests.support.rendering import PROJECT, Rendered, in_a_loop, run, settings_of
 
 
 class _Network(Model):
@@ -29,11 +28,7 @@ def _resolved(value: Callable[[], Any]) -> Any:
         assert isinstance(found, pulumi.Output)
         return await found.future()
 
-    loop = asyncio.new_event_loop()
-    try:
-        return loop.run_until_complete(read())
-    finally:
-        loop.close()
+    return in_a_loop(read)
 
 
 def test_a_produced_value_stays_an_output() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tensorplane.cli.commands.preview.report import Change, PolicyResult, Property, Report
 from tensorplane.cli.commands.upgrade import command
-from tensorplane.driver.update import history
+from tensorplane.driver.update import last_update
 from tensorplane.driver.update.data_at_risk import Risk
 from tensorplane.version import __version__
 
@@ -48,6 +48,12 @@ def test_what_does_not_stay_is_named(changes: list[Change], said: list[str]) -> 
     assert command.upgrade(Report("dev", tuple(changes)), "").exit_code == command.CHANGES
 
 
+def test_a_stack_that_is_up_to_date_has_nothing_to_upgrade() -> None:
+    assert command.lines(command.upgrade(Report("dev"), __version__))[-1] == "Nothing to upgrade."
+    created = Report("dev", (Change("create", "v1:Secret", "new"),))
+    assert command.lines(command.upgrade(created, __version__))[-1] == _TO_UPGRADE
+
+
 def test_what_changes_in_place_is_counted() -> None:
     changes = Change("update", "apps/v1:Deployment", "server", (_COUNT,)), Change("create", "v1:Secret", "new")
     said = "Nothing is replaced, deleted or restarted: 7 resources unchanged, 1 updated in place, 1 new."
@@ -73,7 +79,7 @@ def test_runs_say_what_happens_to_them() -> None:
 def test_what_is_refused_says_why(report: Report, said: str) -> None:
     found = command.upgrade(report, "0.1.0")
     assert (found.refused, found.exit_code) == ((said,), 1)
-    assert command.lines(found)[-1] == "Mend what is refused; nothing is changed until then."
+    assert command.lines(found)[-1] == "Fix what is refused, then run this again; nothing has changed."
 
 
 def test_an_advisory_policy_refuses_nothing() -> None:
@@ -111,7 +117,7 @@ def test_a_stack_without_a_version_was_deployed_by_an_earlier_one() -> None:
 
 def test_sections_that_differ_from_the_last_update_are_found(tmp_path: Path) -> None:
     settings = {"tensorplane:queues": {"value": '{"a":{"cpus":4}}'}, "tensorplane:namespace": {"value": "ml"}}
-    before = history.last_settings([{"result": "succeeded", "config": settings}])
+    before = last_update.settings([{"result": "succeeded", "config": settings}])
     file = tmp_path / "Pulumi.dev.yaml"
     text = "config:\n  tensorplane:queues: {a: {cpus: %s}}\n  tensorplane:namespace: ml\n  other:x: 1\n"
     file.write_text(text % 4)
@@ -120,7 +126,7 @@ def test_sections_that_differ_from_the_last_update_are_found(tmp_path: Path) -> 
     assert command.changed_settings(before, file) == ("queues", "volumes")
     file.write_text(text % "{secure: abc}")
     assert command.changed_settings(before, file) == (), "what is encrypted cannot be compared"
-    assert command.changed_settings(history.last_settings([{"result": "failed", "config": settings}]), file) is None
+    assert command.changed_settings(last_update.settings([{"result": "failed", "config": settings}]), file) is None
 
 
 def test_the_version_is_that_of_the_state() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, cast
 
 import pulumi
@@ -13,7 +12,7 @@ from tensorplane.components.volumes.snapshots import before_delete
 from tensorplane.components.volumes.snapshots.before_delete import SnapshotApi, class_that_retains
 from tensorplane.core.errors import UNREACHABLE, ApiError
 from tensorplane.core.kube import Kube
-from tests.support.rendering import Registered, run
+from tests.support.rendering import Registered, in_a_loop, run
 
 KINDS = ("azureDisk", "azureFiles")
 DRIVER = "disk.example.org"
@@ -72,12 +71,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def saved(api: Api) -> list[dict[str, Any]]:
-    # A loop of its own: the SDK's mocks need the thread's.
-    loop = asyncio.new_event_loop()
-    try:
-        loop.run_until_complete(before_delete._take_with_remedy(lambda: SnapshotApi(cast(Kube, api)), DELETED))
-    finally:
-        loop.close()
+    in_a_loop(lambda: before_delete._take_with_remedy(lambda: SnapshotApi(cast(Kube, api)), DELETED))
     return api.made
 
 

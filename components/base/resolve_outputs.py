@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def settled(value: T) -> pulumi.Output[T]:
+def resolve_outputs(value: T) -> pulumi.Output[T]:
     """The value once what other resources produce in it is known: in models, dataclasses, maps and lists."""
     found = sdk.pulumi.Output.all(*_produced(value))
     return found.apply(lambda known: cast(T, _filled(value, iter(known))))
 
 
-def has_produced(value: Any) -> bool:
+def has_outputs(value: Any) -> bool:
     """Whether another resource produces a part of the value."""
     return next(_produced(value), None) is not None
 

@@ -1,13 +1,13 @@
-"""What the engine's history says of a stack's last update."""
+"""What a stack's last update left: its settings in the engine's history, its outputs in the state."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
-def last_settings(history: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def settings(history: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The settings of the last update by section, without encrypted values; None if it failed, or there was none.
 
     `history`: what `pulumi stack history --json` prints, of which one update is enough.
@@ -15,6 +15,12 @@ def last_settings(history: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
     if not history or history[0].get("result") != "succeeded":
         return None
     return {key.partition(":")[2]: _value(entry) for key, entry in (history[0].get("config") or {}).items()}
+
+
+def outputs(resources: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The outputs of a stack, by the resources in its state; empty if it has none."""
+    of_stack = (each for each in resources if each.get("type") == "pulumi:pulumi:Stack")
+    return next((each.get("outputs") or {} for each in of_stack), {})
 
 
 def _value(entry: Mapping[str, Any] | None) -> Any:
