@@ -13,6 +13,7 @@ from tensorplane.cli.kueue.objects import condition
 from tensorplane.cli.training_jobs import jobset_api
 from tensorplane.core.errors import UserError
 from tensorplane.core.kube import Kube
+from tensorplane.driver.runs import failures
 from tensorplane.driver.status_tables import pod_state
 
 _START_SECONDS = 180.0
@@ -49,7 +50,9 @@ def ready(api: Kube, path: str) -> Object:
             lines = api.text(f"{path}/log", tailLines="3").splitlines()
             raise UserError(f"{name}: the pod ended before it was ready: {state}", *(f"  {line}" for line in lines))
         time.sleep(_LOOK_SECONDS)
-    raise UserError(f"{name}: the pod is not ready after {_START_SECONDS:.0f} s: {state}{_unscheduled(api.get(path))}")
+    reason = failures.unscheduled(api.get(path) or {})
+    shown = f"; {reason}" if reason else ""
+    raise UserError(f"{name}: the pod is not ready after {_START_SECONDS:.0f} s: {state}{shown}")
 
 
 def runs(api: Kube, path: str) -> bool:
@@ -61,16 +64,6 @@ def runs(api: Kube, path: str) -> bool:
 def pods_of(namespace: str) -> str:
     """Path of the pods of a namespace."""
     return f"/api/v1/namespaces/{namespace}/pods"
-
-
-def _unscheduled(pod: Object | None) -> str:
-    """Why no node takes the pod; empty if one does."""
-    waiting = [
-        each
-        for each in ((pod or {}).get("status") or {}).get("conditions") or ()
-        if each["type"] == "PodScheduled" and each["status"] == "False"
-    ]
-    return f"; {waiting[0].get('message', '')}" if waiting else ""
 
 
 @contextlib.contextmanager

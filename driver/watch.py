@@ -242,14 +242,10 @@ def _training_state(api: Kube, outputs: Outputs, chief: str, pods: list[dict[str
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
     first = next((pod for pod in running if chief and pod["metadata"]["name"].startswith(chief)), None)
     # A chief that waits for a pod without a node says nothing that helps.
-    newest = log_line.newest(_log(api, outputs, first, _LINES)) if first and not any(map(_unscheduled, pods)) else ""
+    newest = (
+        log_line.newest(_log(api, outputs, first, _LINES)) if first and not any(map(failures.unscheduled, pods)) else ""
+    )
     return newest or f"{len(running)} of {number_of(len(pods), 'pod')} running{_reason(pods)}"
-
-
-def _unscheduled(pod: dict[str, Any]) -> str:
-    """Why no node takes a pod; empty if one does."""
-    conditions = pod["status"].get("conditions", [])
-    return next((str(each["message"]) for each in conditions if each.get("reason") == "Unschedulable"), "")
 
 
 def _reason(pods: list[dict[str, Any]]) -> str:
@@ -258,8 +254,8 @@ def _reason(pods: list[dict[str, Any]]) -> str:
             waiting = container["state"].get("waiting", {})
             if waiting.get("message"):
                 return f": {waiting['reason']}: {waiting['message']}"
-        if message := _unscheduled(pod):
-            return f": {failures.unscheduled(message).rstrip('.')}"
+        if message := failures.unscheduled(pod):
+            return f": {message}"
     return ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tensorplane.core import command_lines
@@ -33,6 +33,9 @@ They are those of `workloads/pipeline/stage_pods.py`.
 """
 _DOCS = "docs/training.md#run-a-job-again"
 _UNUSABLE_CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" (is being deleted|not found)')
+_PREEMPTION = re.compile(r"[.,]?( no new claims to deallocate,)? preemption: .*", re.DOTALL)
+"""The end of the scheduler's message: whom it would evict for the pod, which repeats the beginning."""
+_INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _UNREACHABLE = re.compile(
     r"Network is unreachable|[Cc]onnection timed out|[Cc]onnect ?[Tt]imeout|Max retries exceeded|urlopen error|"
     r"No route to host|Failed to establish a new connection|TimeoutError: timed out|Could not connect to the endpoint|"
@@ -116,14 +119,32 @@ def waiting_reason(pod: Object, status: Object) -> str:
     return f"image {image or status.get('image') or ''} cannot be pulled: {cause}"
 
 
-def unscheduled(message: str) -> str:
-    """Why a pod is unschedulable, in the scheduler's words; if its claim is the reason, with the remedy."""
-    found = _UNUSABLE_CLAIM.search(message)
-    if not found:
-        return message
+def unscheduled(pod: Object) -> str:
+    """Why no node takes a pod, in the scheduler's words, with what the pod requests of what is short; if its claim is
+    the reason, with the remedy. Empty if the scheduler did not say."""
+    message = _scheduling_message(pod)
+    if not (found := _UNUSABLE_CLAIM.search(message)):
+        requests = ", ".join(_requests(pod, dict.fromkeys(_INSUFFICIENT.findall(message))))
+        return _PREEMPTION.sub("", message).rstrip(".") + (f" (it requests {requests})" if requests else "")
     if found[2] == "not found":
         return f"claim {found[1]} does not exist; deploy again with pulumi up --refresh or {command_lines.deploy()}"
     return f"claim {found[1]} is being deleted, but pods still mount it; stop these pods, then deploy again"
+
+
+def _scheduling_message(pod: Object) -> str:
+    for each in (pod.get("status") or {}).get("conditions") or ():
+        if (each["type"], each["status"]) == ("PodScheduled", "False"):
+            return str(each.get("message") or "")
+    return ""
+
+
+def _requests(pod: Object, resources: Iterable[str]) -> Iterator[str]:
+    """What the containers of a pod request of these resources: `cpu 500m + 1`."""
+    containers = (pod.get("spec") or {}).get("containers") or ()
+    of_containers = [(each.get("resources") or {}).get("requests") or {} for each in containers]
+    for resource in resources:
+        if found := [str(each[resource]) for each in of_containers if resource in each]:
+            yield f"{resource} {' + '.join(found)}"
 
 
 def how_to_stop(namespace: str, run: str) -> str:

@@ -12,8 +12,9 @@ from tensorplane.cli.api_values import Object
 from tensorplane.cli.commands.why import nodes, pods
 from tensorplane.cli.commands.why.answer import Answer, some
 from tensorplane.cli.kueue.objects import JobObjects, condition
-from tensorplane.components.base.labels import NAME
+from tensorplane.components.base.labels import COMPONENT, NAME
 from tensorplane.core.kube import Kube, ReadableLists
+from tensorplane.workloads.model_server import manifest
 
 _JOBS = ("trainingJob", "notebook", "pipeline", "sweep")
 
@@ -41,8 +42,17 @@ def answer(name: str, details: JobObjects, there: list[Object], notes: tuple[str
     own = re.compile(rf"{re.escape(name)}(-canary)?-[a-z0-9]+-[a-z0-9]{{5}}")
     events = [each for each in details.events if own.fullmatch(nodes.involved_name(each))]
     moved = nodes.agent_lines(JobObjects(events=events, job_set=name))
-    lines = (*_on_nodes(details, there), *pods.reasons(details), *moved)
+    lines = (*_on_nodes(details, there), *pods.reasons(details), *_without_model(name, staying), *moved)
     return Answer(conclusion, "running" if staying and ready == len(staying) else "waiting", lines, notes=notes)
+
+
+def _without_model(name: str, staying: list[Object]) -> Iterator[str]:
+    """What a model server waits for: its container runs from the start, and is ready once it serves a version."""
+    for pod in staying:
+        of_server = pod["metadata"].get("labels", {}).get(COMPONENT) == manifest.COMPONENT_VALUE
+        if of_server and pod["status"].get("phase") == "Running" and not condition(pod, "Ready").holds:
+            yield f"A model server is ready once its first model is loaded; see: tensorplane models {name}"
+            return
 
 
 def _on_nodes(details: JobObjects, there: list[Object]) -> Iterator[str]:

@@ -43,9 +43,8 @@ def reasons(details: JobObjects) -> tuple[str, ...]:
     unscheduled = [pod for pod in alive if not pod["spec"].get("nodeName")]
     lines = []
     if unscheduled:
-        messages = [failures.unscheduled(condition(pod, "PodScheduled").message) for pod in unscheduled]
-        counts = Counter(each or "not scheduled yet" for each in messages)
-        lines += [f"{_of(count, alive)} no node yet: {reason.rstrip('.')}." for reason, count in counts.most_common()]
+        counts = Counter(failures.unscheduled(pod) or "not scheduled yet" for pod in unscheduled)
+        lines += [f"{_of(count, alive)} no node yet: {reason}." for reason, count in counts.most_common()]
         lines += _scaling(unscheduled, details)
     waiting = Counter(filter(None, (_holding(pod) for pod in alive if pod["spec"].get("nodeName"))))
     lines += [

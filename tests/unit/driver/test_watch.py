@@ -85,7 +85,7 @@ def test_a_gang_with_a_pod_that_no_node_takes_says_so_whatever_its_chief_has_sai
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waiting, chief, step = pod_of(phase="Pending"), pod_of(phase="Running", running={}), Step("training")
-    message = "0/2 nodes are available: 1 Insufficient cpu."
+    message = "0/2 nodes are available: 2 node(s) had untolerated taint {a: b}."
     monkeypatch.setattr(watch, "_log", lambda *_: ["tensorplane: step=5 loss=1"])
     monkeypatch.setattr(JobSet, "writer", chief["metadata"]["name"])
 
@@ -95,7 +95,7 @@ def test_a_gang_with_a_pod_that_no_node_takes_says_so_whatever_its_chief_has_sai
         return step.state()[0]
 
     assert said() == "tensorplane: step=5 loss=1"
-    waiting["status"]["conditions"] = [{"type": "PodScheduled", "reason": "Unschedulable", "message": message}]
+    waiting["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "message": message}]
     assert said() == f"1 of 2 pods running: {message.rstrip('.')}"
 
 
@@ -155,13 +155,24 @@ def test_a_registry_that_comes_back_is_no_fault(clock: list[float]) -> None:
             '0/1 nodes are available: persistentvolumeclaim "models" not found. not found',
             "claim models does not exist; deploy again with pulumi up --refresh or make up",
         ),
-        ("0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu"),
+        (
+            "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient nvidia.com/gpu. no new claims to deallocate,"
+            " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+            "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient nvidia.com/gpu"
+            " (it requests cpu 500m + 1, nvidia.com/gpu 1)",
+        ),
+        (
+            "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.",
+            "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}",
+        ),
     ],
 )
 @pytest.mark.usefixtures("clock")
 def test_a_server_that_no_node_takes_says_why_and_what_helps(said: str, told: str) -> None:
     pod = pod_of(phase="Pending")
-    pod["status"]["conditions"] = [{"type": "PodScheduled", "reason": "Unschedulable", "message": said}]
+    pod["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "message": said}]
+    requests: tuple[dict[str, str], ...] = ({"cpu": "500m"}, {}, {"cpu": "1", "nvidia.com/gpu": "1"})
+    pod["spec"]["containers"] = [{"resources": {"requests": each} if each else {}} for each in requests]
     with pytest.raises(UserError) as raised:
         watch.wait_for_serving(api_of({"d": {"status": {}}}, pod), _FOLLOWED, Step("serving"))
     assert raised.value.lines == (f"model server d: not Ready: {told} (after 180 s). Look at: make status",)

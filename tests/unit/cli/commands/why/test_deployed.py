@@ -10,6 +10,7 @@ from tensorplane.agents.lost_nodes import cluster
 from tensorplane.cli.commands.why import deployed
 from tensorplane.cli.commands.why.answer import Answer
 from tensorplane.cli.kueue.objects import JobObjects
+from tensorplane.components.base.labels import COMPONENT
 
 _READY, _NOT_READY = ({"type": "Ready", "status": status} for status in ("True", "False"))
 _UNKNOWN = {"type": "Ready", "status": "Unknown"}
@@ -38,6 +39,15 @@ def test_a_server_whose_pods_run_on_sound_nodes_needs_no_line() -> None:
     found = _answer([_pod(), _pod("digits-server-5f7c9d8b6-aaaaa")], _node())
     assert (found.conclusion, found.state, found.lines) == ("digits-server: 2 of 2 pods ready", "running", ())
     assert _answer([]).conclusion == "digits-server has no pods"
+
+
+def test_a_server_that_runs_without_a_model_says_what_it_waits_for() -> None:
+    pod = _pod(ready=False)
+    pod["metadata"]["labels"] = {COMPONENT: "serving"}
+    told = "A model server is ready once its first model is loaded; see: tensorplane models digits-server"
+    assert _answer([pod, pod], _node()).lines == ("2 of 2 pods have a node but do not run: Running, not ready.", told)
+    pod["metadata"]["labels"] = {COMPONENT: "model-page"}
+    assert told not in _answer([pod], _node()).lines
 
 
 @pytest.mark.parametrize("node", [_node(condition=_UNKNOWN), _node(taint=cluster.TAINT)], ids=["unknown", "tainted"])
