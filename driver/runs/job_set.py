@@ -57,7 +57,12 @@ class JobSet:
     def command(self) -> tuple[str, ...]:
         """The command of the settings, without tensorplane's launcher before it."""
         launched = _launched(self._words)
-        return tuple(self._words if launched is None else _without_options(launched))
+        return tuple(self._words if launched is None else _split(launched)[1])
+
+    @property
+    def publish_to(self) -> str:
+        """The folder of a model server to which it publishes its model; empty if it does not."""
+        return _split(_launched(self._words) or [])[0]
 
     @property
     def _words(self) -> list[str]:
@@ -160,8 +165,11 @@ def _launched(words: list[str]) -> list[str] | None:
     return None
 
 
-def _without_options(words: list[str]) -> list[str]:
-    """The launcher's arguments without its own options."""
+def _split(words: list[str]) -> tuple[str, list[str]]:
+    """The folder of `--publish-to`, empty without it, and the launcher's arguments without its own options."""
+    publish_to = ""
     while words and words[0] in ("--on-success", "--publish-to"):
-        words = words[2 + (int(words[1]) if words[0] == "--on-success" else 0) :]
-    return words
+        of_option = 1 + (int(words[1]) if words[0] == "--on-success" else 0)
+        publish_to = words[1] if words[0] == "--publish-to" else publish_to
+        words = words[1 + of_option :]
+    return publish_to, words

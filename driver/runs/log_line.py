@@ -9,6 +9,10 @@ from collections.abc import Sequence
 from tensorplane.core.times import duration
 
 _PREFIX = "tensorplane: "
+_TENSORFLOWS = re.compile(
+    r"[IW]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IW] |WARNING: All log messages before absl::"
+)
+"""How informational lines and warnings of TensorFlow's C++ code begin: they come at every start."""
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
 
 
@@ -20,7 +24,11 @@ def parse(line: str) -> dict[str, str]:
 
 
 def newest(lines: Sequence[str]) -> str:
-    """The newest of these lines, or the last progress in words if the library printed the newest; empty if none."""
+    """The newest of these lines, or the last progress in words if the library printed the newest; empty if none.
+
+    TensorFlow's own informational lines are passed over.
+    """
+    lines = [line for line in lines if not _TENSORFLOWS.match(line)]
     if not lines or not parse(lines[-1]):
         return lines[-1] if lines else ""
     reports = (found for line in reversed(lines) if "steps_per_second" in (found := parse(line)))

@@ -52,8 +52,12 @@ def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
 
 def _model(job_set: Object, there: list[Object]) -> str:
     """Where the model is that it has published."""
-    model, folder = published.find(there), JobSet(job_set).value("MODEL_DIR")
-    return f"; model version {model.version.rpartition('/')[2]} in {folder}" if model and folder else ""
+    of_run = JobSet(job_set)
+    model, folder = published.find(there), of_run.value("MODEL_DIR")
+    if not (model and folder):
+        return ""
+    to = f", published to {of_run.publish_to}" if of_run.publish_to else ""
+    return f"; model version {model.version.rpartition('/')[2]} in {folder}{to}"
 
 
 class Followed:

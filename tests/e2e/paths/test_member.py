@@ -154,7 +154,7 @@ def test_a_member_publishes_to_a_server_with_the_run_itself(member: Person, path
     member.write(fits=_TRAINS)
     size = ("--queue", "research", "--cpus", "0.4", "--memory-gib", "1", "--volume", "models:/models")
     told = member("run", *size, "--name", member.name, "--publish", "digits", "--", "python", "fits.py")
-    assert f": finished; model version 1 in /models/vision/{member.name}" in told
+    assert f": finished; model version 1 in /models/vision/{member.name}, published to /models/team-digits\n" in told
     run = re.findall(rf"^({member.name}-\w+): submitted", told, re.MULTILINE)[0]
     published = re.search(r"^tensorplane: published=/models/team-digits/(\d+)", member("logs", run), re.MULTILINE)
     assert published

@@ -116,7 +116,7 @@ def test_without_checkpoints_nothing_is_kept() -> None:
 
 def test_the_end_of_a_job_says_where_its_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "_LOOK_SECONDS", 0.01)
-    container = {"env": [{"name": "MODEL_DIR", "value": "/models/vision/train"}]}
+    container: dict[str, Any] = {"env": [{"name": "MODEL_DIR", "value": "/models/vision/train"}]}
     template = {"spec": {"template": {"spec": {"containers": [container]}}}}
     job_set = {
         "metadata": {"name": "train-1", "namespace": "vision"},
@@ -132,8 +132,13 @@ def test_the_end_of_a_job_says_where_its_model_is(monkeypatch: pytest.MonkeyPatc
     ended["status"]["containerStatuses"] = [{"state": {"terminated": {"exitCode": 0, "message": message}}}]
     told = Console(file=io.StringIO(), width=30)
     follow.until_end(api, job_set, LogsOptions(), told)
-    expected = "train-1: finished; model version 3 in /models/vision/train\n"
-    assert cast(io.StringIO, told.file).getvalue() == expected
+    expected = "train-1: finished; model version 3 in /models/vision/train"
+    assert cast(io.StringIO, told.file).getvalue() == f"{expected}\n"
+    publishes = ("launch", "--on-success", "1", "true", "--publish-to", "/models/digits", "python3", "train.py")
+    container["command"] = ["python3", "/tensorplane.zip", *publishes]
+    told = Console(file=io.StringIO(), width=30)
+    follow.until_end(api, job_set, LogsOptions(), told)
+    assert cast(io.StringIO, told.file).getvalue() == f"{expected}, published to /models/digits\n"
 
 
 class _Ended:

@@ -20,6 +20,11 @@ _IN_WORDS = "step 150 (25 %), loss 0.242167, 51.1 steps/s, 9 s left"
         ([_REPORT, "tensorplane: saved=150"], _IN_WORDS),
         ([_REPORT, "evaluating"], "evaluating"),
         (["tensorplane: workers=2 step=0 resumed=False"], "tensorplane: workers=2 step=0 resumed=False"),
+        # What TensorFlow itself says hides nothing, unless it is an error.
+        ([_REPORT, "I0000 00:00:1764.1 9 port.cc:153] oneDNN custom operations are on."], _IN_WORDS),
+        ([_REPORT, "2026-12-01 06:00:00.123456: I tensorflow/core/util/port.cc:113] oneDNN"], _IN_WORDS),
+        (["WARNING: All log messages before absl::InitializeLog() is called are written to STDERR"], ""),
+        ([_REPORT, "E0000 00:00:1764.1 9 cuda.cc:1] no device"], "E0000 00:00:1764.1 9 cuda.cc:1] no device"),
         # Of a run without a known end, and of the library's earlier versions.
         (["tensorplane: step=7 loss=1.0 steps_per_second=2.0"], "step 7, loss 1.0, 2.0 steps/s"),
         (["tensorplane: step=7 steps_per_second=2.0 percent=100.0 eta_seconds=0"], "step 7 (100 %), 2.0 steps/s"),
