@@ -115,6 +115,7 @@ types: $(VENV)/.tested ## Types (mypy --strict).
 
 dist: $(VENV)/.tested ## Build the wheel into dist/: what `pip install tensorplane` installs.
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@echo "install it with: pip install '$$(ls -t "$(CURDIR)"/dist/tensorplane-*.whl | head -1)'"
 
 # REPOSITORY=https://HOST/OWNER/NAME and REF=v1.2.3: where links to files that are no pages lead; else into this checkout.
 docs: .venv-docs/.ready ## Build the documentation into site/, with search. A link that leads nowhere is an error.

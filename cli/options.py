@@ -15,9 +15,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def stack_option(command: _Command) -> _Command:
     """`--stack`, as the parameter `stack`."""
     text = "Name of a Pulumi.<stack>.yaml."
-    return click.option("--stack", default="dev", show_default=True, help=text, shell_complete=_complete_stacks)(
-        command
-    )
+    shown = "dev, or the project's only stack"
+    given = click.option("--stack", default=_only_stack, show_default=shown, help=text, shell_complete=_complete_stacks)
+    return given(command)
 
 
 def embedded_stack_option(command: _Command) -> _Command:
@@ -38,6 +38,15 @@ def policies_option(command: _Command) -> _Command:
     text = "Whether the policies run. An update that skips them is recorded in the stack's history."
     choice = click.Choice(["run", "skip"])
     return click.option("--policies", type=choice, default="run", show_default=True, help=text)(command)
+
+
+def _only_stack() -> str:
+    """The project's stack if it has one; else the one that commands and messages leave out."""
+    from tensorplane.core.command_lines import STACK
+    from tensorplane.driver.stack_settings import stack_names
+
+    names = stack_names()
+    return names[0] if len(names) == 1 else STACK
 
 
 def _complete_stacks(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

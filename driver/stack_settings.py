@@ -75,8 +75,13 @@ class StackSettings:
         """The project's file. A UserError if it does not exist, nor a program's settings in its place."""
         source = self.project / self.file.name
         if not (source.exists() or declared(source).config):
-            have = ", ".join(stack_names(self.project)) or "none"
-            raise UserError(f"stack {self.name}: {source.name} does not exist; choose one of {have}")
+            have = stack_names(self.project)
+            remedy = (
+                f"choose one of {', '.join(have)}"
+                if have
+                else "run this in a project's folder (members of teams: docs/running-jobs.md)"
+            )
+            raise UserError(f"stack {self.name}: {source.name} does not exist; {remedy}")
         return source
 
     def refresh(self) -> None:

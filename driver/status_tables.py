@@ -87,7 +87,11 @@ def render(objects: ClusterObjects, now: datetime.datetime, *, embedded: bool) -
             "Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in objects.workloads]
         ),
         _table("URLs", ("namespace", "service", "port", "URL"), urls(objects.services, objects.nodes, routed=embedded)),
-        _table("Network policies", ("namespace", "number", "state"), _unenforced(objects.policies) if embedded else []),
+        _table(
+            "Network policies (docs/embedded-cluster.md)",
+            ("namespace", "number", "state"),
+            _unenforced(objects.policies) if embedded else [],
+        ),
         _table("Agents", agent_states.COLUMNS, agent_states.rows(objects.agents, now)),
     ]
     return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))

@@ -289,7 +289,9 @@ class _Reading:
                 continue
             name = self._key(key, at)
             if name in made:
-                self._problem(key, f"the key {_shown(name)} is set twice; remove one")
+                both = isinstance(value, yaml.MappingNode) and isinstance(made[name], dict)
+                remedy = "write the keys of both below one" if both else "remove one"
+                self._problem(key, f"the key {_shown(name)} is set twice; {remedy}")
             made[name] = self.value(value, self._below(at, name))
         for other in merged:
             if not isinstance(other, yaml.MappingNode):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def click_command(stack: str, team: str | None, output: Path | None) -> None:
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return
-    file = output.expanduser()
+    file = output.expanduser().absolute()
     write(text, file)
     whose = f"team {team}" if team else f"stack {stack}"
-    print(f"{file}: the kubeconfig of {whose}; use it with: export KUBECONFIG={file}")
+    print(f"{file}: the kubeconfig of {whose}; use it with: export KUBECONFIG={shlex.quote(str(file))}")

@@ -90,6 +90,7 @@ def test_numbers_whose_text_is_lost_are_remembered(tmp_path: Path) -> None:
     ("value", "line"),
     [
         ("{a: 1, a: 2}", "line 3: the key 'a' is set twice; remove one"),
+        ("{a: {x: 1}, a: {y: 2}}", "line 3: the key 'a' is set twice; write the keys of both below one"),
         ("{1: a, '1': b}", "line 3: the key '1' is set twice; remove one"),
         ("{1.5: a}", "line 3: Pulumi reads the key '1.5' as another value; quote it"),
         ("{0x10: a}", "line 3: Pulumi reads the key '0x10' as another value; quote it"),
