@@ -73,6 +73,11 @@ def test_commands_in_it_are_about_it(made: Path) -> None:
     assert said("check", "--stack", "prod") == "stack prod: Pulumi.prod.yaml does not exist; choose one of dev"
     (made / "Pulumi.prod.yaml").write_text("config:\n  tensorplane:cluster: {kind: eks}\n")
     assert said("down", "--stack", "prod").startswith("--stack prod: `tensorplane down` only works on the embedded")
+    (made / "Pulumi.dev.yaml").unlink()
+    assert said("check", "--no-machine").startswith("tensorplane:cluster.region: "), "the only stack"
+    (made / "Pulumi.prod.yaml").unlink()
+    where = "run this in a project's folder (members of teams: docs/running-jobs.md)"
+    assert said("tiers") == f"stack dev: Pulumi.dev.yaml does not exist; {where}"
 
 
 def test_a_folder_with_other_files_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
