@@ -205,10 +205,12 @@ def _read(text: str, folder: Path) -> StackFile:
         problem = "config is missing" if config is None else "config is not a map"
         # Settings beside it are no other problem. What Pulumi itself has there is text, or a list of environments.
         beside = [] if config else [key for key, value in content.items() if isinstance(value, dict | Encrypted)]
-        inside = some(beside, "and") if beside else "the settings"
+        has_no_settings = config is None and not beside
+        inside = f"{some(beside, 'and') if beside else 'the settings'} below it"
+        inside += ", or run `pulumi up` if a program declares them" if has_no_settings else ""
         others = tuple(key for key in content if key not in beside)
-        problems = (*reading.problems, FileProblem(f"{problem}; put {inside} below it"))
-        return StackFile(others=others, has_no_settings=config is None and not beside, problems=problems)
+        problems = (*reading.problems, FileProblem(f"{problem}; put {inside}"))
+        return StackFile(others=others, has_no_settings=has_no_settings, problems=problems)
     made = _config(config, reading.problems)
     reading.problems += _without_prefix(config, folder)
     return StackFile("", made, tuple(content), tuple(reading.problems), reading.rewritten)

@@ -116,7 +116,11 @@ def test_what_pulumi_refuses_or_rewrites_is_a_line(tmp_path: Path, value: str, l
         ("", "Pulumi.dev.yaml: the file has no settings; add config:"),
         ("# nothing\n", "Pulumi.dev.yaml: the file has no settings; add config:"),
         ("- a\n", "Pulumi.dev.yaml: the file is not a map"),
-        ("{}\n", "Pulumi.dev.yaml: config is missing; put the settings below it"),
+        (
+            "{}\n",
+            "Pulumi.dev.yaml: config is missing; put the settings below it, or run `pulumi up` if a program declares"
+            " them",
+        ),
         ("config: []\n", "Pulumi.dev.yaml: config is not a map; put the settings below it"),
         ("config: {x: 1, tensorplane:x: 2}\n", "Pulumi.dev.yaml: 'tensorplane:x': the key is set twice, with and"),
         (
