@@ -30,7 +30,16 @@ from typing import IO, Any, TextIO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import gang_ports, gpus, lineage, on_success, progress_deadline, step_record, termination_message  # noqa: E402
+from tensorplane import (  # noqa: E402
+    gang_ports,
+    gpus,
+    lineage,
+    on_success,
+    pod_history,
+    progress_deadline,
+    step_record,
+    termination_message,
+)
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
 from tensorplane.job_files import enter_copy  # noqa: E402
 from tensorplane.model_versions import fence_former, is_superseded  # noqa: E402
@@ -327,6 +336,15 @@ def _counted(ended: Outcome, folder: Path) -> int:
 
 
 def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outcome:
+    """How the command ended, which is noted for the run's lineage."""
+    noted = pod_history.Noted()
+    noted.begin()
+    ended = _tried(launcher, command, steps)
+    noted.end(ended.code, stopped=launcher.stopped)
+    return ended
+
+
+def _tried(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outcome:
     """How the command ended; with EXIT_NOT_RETRIED if it failed early twice in the same way."""
     first = launcher.run(command, steps)
     if not first.may_repeat or launcher.stopped:

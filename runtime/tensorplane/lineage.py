@@ -27,6 +27,10 @@ A model's version has it in `assets.extra/lineage.json`, a dataset's commit in i
     steps, checkpoint, metrics    how far it was trained, and with which result
     rollback   of a commit that made earlier files the newest again: the `commit` that they are of, and its `provenance`
     published  when a model's version was published; commits have their time
+    started    when the run's first pod, or the first part that a stage has worked on, started
+    machines   the machines on which that ran, a list of {node, processor, kernel, accelerators, library, from, to} and
+               the `pods` of a run or the number of `parts` of a stage; `accelerators` are {name, uuid, driver, cuda}
+    restarts   when the run started again, a list of {time, pod, after}: the pod that ended first, and how
     reproduces the model's version that was made again: `model`, `version`, `run`, `runSeed`, `inputs`
 
 The job's part comes from its settings, in the variable TENSORPLANE_LINEAGE. The library notes the rest while the job
@@ -72,6 +76,9 @@ def record(
     publisher: str, metrics: Mapping[str, float] | None = None, environment: Mapping[str, str] = os.environ
 ) -> dict[str, Any]:
     """The record of a version that `publisher`, a run, publishes now. `metrics`: by default the last reported ones."""
+    # Imported here: pods that only read records (`provenance.py`) have no launcher's modules.
+    from tensorplane import pod_history
+
     job, stage = declared_lineage.read(environment), declared_lineage.stage(environment)
     words = [value for name, value in environment.items() if name != declared_lineage.STAGE]
     read = reads.noted([*sys.argv, *words]) if job else []
@@ -89,7 +96,8 @@ def record(
         "steps": _noted.get("steps"),
         "checkpoint": _noted.get("checkpoint"),
         "metrics": dict(metrics if metrics is not None else _noted.get("metrics", {})),
-        "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "published": pod_history.text(time.time()),
+        **pod_history.of_run(environment),
     }
     return {name: value for name, value in found.items() if value not in (None, {}, [])}
 

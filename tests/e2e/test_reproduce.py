@@ -41,6 +41,7 @@ def test_a_random_model_is_made_again_to_the_bit(folder: Path, number: int) -> N
     assert re.search(rf"run {name}-\w+, job {name}$", tree, re.MULTILINE), tree
     assert re.search(rf"── numbers-{_SEED}\.{number}@\w+  dataset models:/datasets/numbers-", tree), tree
     assert re.search(r"commit \w+: the first$", tree, re.MULTILINE), tree
+    assert re.search(r"^started \d{4}-\d\d-\d\d [\d:]{8} UTC\non \S+: .*kernel \d", tree, re.MULTILINE), tree
     said = command.output(folder, "reproduce", f"models:/{name}@1")
     again = (
         rf"{name}@1: made again as models:/reproduced/{name}/1@1, equal to the bit: \d+ variables and \d signatures$"

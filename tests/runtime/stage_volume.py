@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class Volume:
 
     def __init__(self, root: Path) -> None:
         self.root, self.worked, self.runs = root, 0, 0
+        self.ran: Iterator[Mapping[str, str]] = itertools.repeat({})
+        """Where and when the following parts are made."""
         self.raw, self.made = Dataset(root / "datasets/raw"), Dataset(root / "datasets/made")
 
     def stage(self, **more: object) -> Stage:
@@ -65,7 +68,7 @@ class Volume:
             work({each.name: self.root / item[f"in-{each.name}"] for each in stage.inputs}, out)
         except ValueError:
             return
-        keep(stage, run, int(item["item"]), out)
+        keep(stage, run, int(item["item"]), out, next(self.ran))
 
     def files(self) -> dict[str, str]:
         folder = self.made.open()

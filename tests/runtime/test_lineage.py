@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -67,6 +68,8 @@ def test_a_model_is_published_with_its_origin(tmp_path: Path, monkeypatch: pytes
     assert versions["keras"] == keras.__version__
     assert found.pop("runSeed") == seeds.of_run({})
     found.pop("seed", None)  # of TensorFlow in this process
+    (machine,) = found.pop("machines")
+    assert (machine["kernel"], machine["library"]) == (platform.release(), tensorplane.__version__)
     dataset = {"examples": 3, "fingerprint": next((tmp_path / "cache").iterdir()).name}
     assert found == {
         **_JOB,
@@ -86,7 +89,7 @@ def test_outside_a_job_each_call_publishes_another_version(tmp_path: Path) -> No
     assert versions == [1, 2]
     found = _published(tmp_path, 2)
     found.pop("seed", None)
-    assert set(found) == {"run", "versions", "metrics", "published"}
+    assert set(found) == {"run", "versions", "metrics", "published", "machines"}
     assert found["metrics"] == {"accuracy": 0.9}
 
 

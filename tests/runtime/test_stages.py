@@ -41,6 +41,27 @@ def test_a_run_makes_a_version_that_says_what_made_it(volume: Volume) -> None:
     }
 
 
+def test_a_version_says_on_which_machines_its_parts_were_made(volume: Volume) -> None:
+    early = {"from": "2026-12-01T10:00:00Z", "to": "2026-12-01T10:00:05Z"}
+    late = {"from": "2026-12-01T10:00:02Z", "to": "2026-12-01T10:00:09Z"}
+    volume.ran = iter([{"node": "a", **early}, {"node": "a", **late}, {"node": "b", **late}])
+    volume.run(volume.stage(), volume.put(a="one", b="two", c="three"))
+    (made,) = volume.made.log()
+    assert made.provenance["started"] == early["from"]
+    assert made.provenance["machines"] == [
+        {"node": "a", "parts": 2, "from": early["from"], "to": late["to"]},
+        {"node": "b", "parts": 1, **late},
+    ]
+    # A result that another run made was made where that run was, then.
+    volume.ran = iter([{"node": "c", **late}])
+    volume.run(volume.stage(), volume.put(a="one", d="four"))
+    machines = next(iter(volume.made.log())).provenance["machines"]
+    assert [(each["node"], each["parts"], each.get("run")) for each in machines] == [
+        ("a", 1, "words-1"),
+        ("c", 1, None),
+    ]
+
+
 def test_only_what_changed_is_worked_on_and_removed_inputs_lose_their_results(volume: Volume) -> None:
     volume.run(volume.stage(), volume.put(a="one", b="two", c="three"))
     assert volume.run(volume.stage(), volume.put(a="one", b="zwei", d="four")) == {

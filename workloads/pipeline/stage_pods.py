@@ -12,6 +12,7 @@ from tensorplane.workloads.pods import fence, pod, variables
 from tensorplane.workloads.pods.files import Bundle, bundles, fits_one
 from tensorplane.workloads.pods.mounts import Mountable
 from tensorplane.workloads.pods.objects import Identity, Manifest
+from tensorplane.workloads.training_job import lineage
 from tensorplane.workloads.training_job import manifest as training_job_manifest
 from tensorplane.workloads.training_job.context import JobContext
 from tensorplane.workloads.training_job.manifest import JobManifest
@@ -288,7 +289,7 @@ class Steps:
             image=self.image,
             resources=resources,
             command=["python3", "-m", "tensorplane.stages", *arguments],
-            env=pod.variables(own),
+            env=[*pod.variables(own), lineage.node()],
             volumes=[one.at(f"{_VOLUMES}/{claim}", read_only=False) for claim, one in sorted(mounted.items())],
             files={pod.LIBRARY: self.library},
             scratch=[self._out] if self._out in arguments else [],

@@ -1,4 +1,4 @@
-"""The job's part of a published model's lineage, in a variable that tensorplane's library reads."""
+"""The job's part of a published model's lineage, in variables that tensorplane's library reads."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -10,6 +10,7 @@ from tensorplane.workloads.training_job.run import Decisive
 from tensorplane.workloads.training_job.settings import JobSettings, SecretKey
 
 _VARIABLE = "TENSORPLANE_LINEAGE"
+_NODE = "TENSORPLANE_NODE"
 _ELSEWHERE = {"files", "script", "args", "image", "env"}
 """Settings whose values are recorded in another form: the files are kept with the model, and values may be secret."""
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -38,6 +39,11 @@ def variables(
         "reproduces": reproduces,
     }
     return pod.variables({_VARIABLE: json.dumps({name: value for name, value in record.items() if value})})
+
+
+def node() -> dict[str, Any]:
+    """The variable with the name of the pod's node."""
+    return {"name": _NODE, "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
 
 
 def settings_of(settings: JobSettings, in_secret: Collection[str], secret: str | None) -> dict[str, Any]:

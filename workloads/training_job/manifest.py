@@ -89,6 +89,7 @@ def plan(
     in_lineage = lineage.settings_of(settings, context.in_secret, secret)
     unhashed = [
         *lineage.variables(owner.name, context.publisher or name, decisive, in_lineage, context.reproduces),
+        lineage.node(),
         *tf_config.restarts(roles),
     ]
     return JobManifest(

@@ -1,7 +1,8 @@
 """The graph as run events of OpenLineage, the standard that catalogs such as Marquez and DataHub read. Pure.
 
-A version is a dataset of the standard, and what made it a run: two events, START and COMPLETE, both at the time of the
-version, because no record has the start. Versions that nobody knows to be made by a program are inputs only.
+A version is a dataset of the standard, and what made it a run: two events, START and COMPLETE. COMPLETE is at the time
+of the version, and START too if its record, of an older tensorplane, does not say when it was begun. Versions that
+nobody knows to be made by a program are inputs only.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _event(kind: str, node: Node, graph: Graph, namespace: str) -> dict[str, Any
     inputs = [graph.nodes[each] for each in node.inputs if each in graph.nodes]
     return {
         "eventType": kind,
-        "eventTime": _time(node),
+        "eventTime": (kind == "START" and split_record(node.record)[0].get("started")) or _time(node),
         "producer": PRODUCER,
         "schemaURL": f"{_SCHEMA}/RunEvent",
         "run": {"runId": str(uuid.uuid5(_RUNS, f"{namespace}/{node.id}")), "facets": _of_run(node.record)},

@@ -18,7 +18,8 @@ def lines(node: Node) -> list[str]:
     if node.problem:
         return [node.problem]
     known, others = split_record(node.record)
-    made = [*(_of_commit(node) if node.kind == "dataset" else _of_model(node)), *_by_what(known), *_how(known)]
+    origin = _of_commit(node) if node.kind == "dataset" else _of_model(node)
+    made = [*origin, *_by_what(known), *_machines(known), *_how(known)]
     return [legible(line) for line in [*made, *(f"{key} {value}" for key, value in others.items())]]
 
 
@@ -38,7 +39,7 @@ def _of_commit(node: Node) -> Iterator[str]:
 
 def _of_model(node: Node) -> Iterator[str]:
     if when := node.record.get("published"):
-        yield f"published {when.replace('T', ' ').removesuffix('Z')} UTC"
+        yield f"published {_time(when)}"
     if not node.record:
         yield "has no record: it was not published by tensorplane"
 
@@ -59,6 +60,38 @@ def _by_what(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"published to {server}"
     if before := record.get("reproduces"):
         yield f"made again from {before.get('model')}@{before.get('version')}"
+
+
+def _machines(record: Mapping[str, Any]) -> Iterator[str]:
+    """When it was begun, on which machines, and how often that was interrupted."""
+    if started := record.get("started"):
+        yield f"started {_time(started)}"
+    nodes: dict[str, list[str]] = {}
+    for machine in record.get("machines", ()):
+        nodes.setdefault(hardware(machine), []).append(str(machine.get("node", "")))
+    for words, several in nodes.items():
+        names = ", ".join(sorted({*several} - {""}))
+        yield f"on {names}: {words}" if names else f"on {words}"
+    if restarts := record.get("restarts", ()):
+        last = restarts[-1]
+        why = f"{last['after']}{f' of {pod}' if (pod := last.get('pod')) else ''}"
+        yield f"restarted {number_of(len(restarts), 'time')}, the last one {_time(last['time'])} after {why}"
+
+
+def hardware(machine: Mapping[str, Any]) -> str:
+    """What a machine of a record is, for people; machines of one kind have the same text."""
+    devices: dict[tuple[str, ...], int] = {}
+    for each in machine.get("accelerators", ()):
+        about = [f"{word} {each[key]}" for key, word in (("driver", "driver"), ("cuda", "CUDA")) if each.get(key)]
+        kind = (str(each.get("name", "accelerator")), *about)
+        devices[kind] = devices.get(kind, 0) + 1
+    found = [f"{number} {', '.join(kind)}" for kind, number in sorted(devices.items())]
+    found += [str(machine["processor"])] if machine.get("processor") else []
+    return ", ".join([*found, *([f"kernel {machine['kernel']}"] if machine.get("kernel") else [])])
+
+
+def _time(text: str) -> str:
+    return f"{text.replace('T', ' ').removesuffix('Z')} UTC"
 
 
 def _how(record: Mapping[str, Any]) -> Iterator[str]:
@@ -123,6 +156,24 @@ def _is_documented(key: str, value: Any) -> bool:
         return isinstance(value.get("env", {}), Mapping) and isinstance(strategy, Mapping) and "kind" in strategy
     if key == "data":
         return all(isinstance(value.get(each, ()), Collection) for each in _COLLECTIONS)
+    if key == "machines":
+        return _are_maps(value) and all(_are_maps(each.get("accelerators", [])) for each in value)
+    if key == "restarts":
+        return _are_maps(value) and all({"time", "after"} <= set(each) for each in value)
+    if key == "started":
+        return _is_time(value)
     if key == "parts":
         return "parts" in value and all(isinstance(count, int) for count in value.values())
     return key != "steps" or isinstance(value, int)
+
+
+def _are_maps(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, Mapping) for each in value)
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        datetime.fromisoformat(str(value))
+    except ValueError:
+        return False
+    return True

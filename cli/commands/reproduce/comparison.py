@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tensorplane.cli.commands.lineage.graph import Node
+from tensorplane.cli.commands.lineage.record import hardware, split_record
 from tensorplane.cli.output import texts
 from tensorplane.components.base.plural import number_of
 
@@ -38,6 +39,7 @@ def _reasons(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             yield f"{name} was {before.get(name, 'none')}, and is {after.get(name, 'none')}"
+    yield from _of_machines(then, now)
     if _versions(then) != _versions(now):
         yield "it has read other versions of its datasets: open them by the same references as then"
     if then.get("steps") != now.get("steps"):
@@ -49,6 +51,13 @@ def _reasons(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
         yield "workers of parameter servers update variables in any order"
     if "seed" not in then:
         yield "its program has no seed: call tensorplane.strategy() or keras.utils.set_random_seed()"
+
+
+def _of_machines(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """How the machines differ, as far as both records have them."""
+    before, after = ({hardware(each) for each in split_record(one)[0].get("machines", ())} for one in (then, now))
+    if before and after and before != after:
+        yield f"it was made on {' and on '.join(sorted(before))}, and is made on {' and on '.join(sorted(after))}"
 
 
 def _versions(record: Mapping[str, Any]) -> set[tuple[str, str]]:

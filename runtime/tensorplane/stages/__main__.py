@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tensorplane import pod_history
 from tensorplane.checkpoints.run_folder import TakenOver
 from tensorplane.datasets import Refused
 from tensorplane.datasets.errors import Gone, permanent_errors_refused, shortened
@@ -19,11 +21,14 @@ from tensorplane.stages.description import Stage
 from tensorplane.stages.publish import Server, published, served
 from tensorplane.stages.steps import keep_result, words
 
+_STARTED = time.time()
+"""When this container started, which is when that of the program did."""
+
 
 def _keep(stage: Stage, run: str, item: str, folder: str, program: str = "") -> None:
     if program and (status := exit_status(program)):
         sys.exit(status)
-    _say(stage, keep_result(stage, run, item, Path(folder)).said)
+    _say(stage, keep_result(stage, run, item, Path(folder), pod_history.since(_STARTED)).said)
 
 
 def _publish(stage: Stage, run: str, item: str, folder: str, out: str) -> None:

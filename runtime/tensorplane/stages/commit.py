@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ def commit(stage: Stage, run: str) -> Made:
     if len(failed) > stage.may_fail:
         raise Refused(_too_many(stage, failed, len(planned.items)))
     files = _files(planned, {key: one for key, one in found.items() if one is not None})
-    provenance = _provenance(stage, run, planned, failed)
+    provenance = _provenance(stage, run, planned, failed) | _machines(run, [one for one in found.values() if one])
     made = _former(stage, run, files, provenance) or _committed(stage, files, run, provenance)
     results.take({each.about: each.key for each in planned.items if found[each.key] and not each.is_taken})
     return Made(made, provenance["parts"])
@@ -116,6 +117,23 @@ def _provenance(stage: Stage, run: str, planned: Plan, failed: list[Planned]) ->
         "parts": counts,
         **({"failed": [each.name for each in failed]} if failed else {}),
     }
+
+
+def _machines(run: str, results: Iterable[Result]) -> dict[str, Any]:
+    """When the first of these results was begun, and the machines on which they were made (`lineage.py`).
+
+    Parts that an earlier run made have it as their `run`.
+    """
+    machines: dict[str, dict[str, Any]] = {}
+    for result in results:
+        if result.ran:
+            facts = {key: value for key, value in result.ran.items() if key not in ("from", "to")}
+            facts |= {"run": result.run} if result.run != run else {}
+            entry = machines.setdefault(json.dumps(facts, sort_keys=True), {**facts, "parts": 0, **result.ran})
+            entry["parts"] += 1
+            entry["from"], entry["to"] = min(entry["from"], result.ran["from"]), max(entry["to"], result.ran["to"])
+    found = sorted(machines.values(), key=lambda each: (each["from"], each.get("node", "")))
+    return {"started": found[0]["from"], "machines": found} if found else {}
 
 
 def _too_many(stage: Stage, failed: list[Planned], parts: int) -> str:

@@ -9,7 +9,9 @@ number that is lost between two clients only makes the commit wait until Argo kn
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tensorplane.datasets import scan
 from tensorplane.stages import plan
@@ -45,8 +47,9 @@ def _lines(path: Path) -> list[str]:
     return [line for line in lines if line.isdigit()]
 
 
-def keep(stage: Stage, run: str, number: int, folder: Path) -> int | None:
+def keep(stage: Stage, run: str, number: int, folder: Path, ran: Mapping[str, Any] | None = None) -> int | None:
     """Keeps the files of a folder as the result of an item, by its number in the run's plan; how many there are.
+    `ran`: where and when it was made, as in `Result`.
 
     None if the item has a result since the run was planned again: a pod of the plan before may still work on it. Raises
     Refused for what is no regular file. Reads nothing that grows with the dataset: this is a small container.
@@ -57,6 +60,6 @@ def keep(stage: Stage, run: str, number: int, folder: Path) -> int | None:
     with stage.output().attempt() as dataset:
         found = scan.changes(dataset.store, folder, scan.Index())
         files = {path: file for path, file in found.files.items() if file is not None}
-        Results(dataset).keep(item.key, Result(files, run))
+        Results(dataset).keep(item.key, Result(files, run, ran or {}))
     note(stage, run, number)
     return len(files)

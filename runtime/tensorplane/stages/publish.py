@@ -16,7 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from tensorplane import model_versions
+from tensorplane import model_versions, pod_history
 from tensorplane.datasets import Refused
 from tensorplane.stages.description import Stage
 from tensorplane.stages.plan import Plan, is_last, path_of
@@ -55,7 +55,7 @@ def published(stage: Stage, run: str, model: Path) -> int:
 
     Raises Refused for another folder, and TakenOver once the run is over: whatever a pod of it had begun.
     """
-    server = Server.of(stage)
+    server, began = Server.of(stage), time.time()
     if not (model / "saved_model.pb").is_file():
         raise Refused(f"{model}: has no saved_model.pb; let the stage before write a SavedModel to /out")
     (source,) = Plan.read(path_of(stage, run)).inputs
@@ -64,7 +64,9 @@ def published(stage: Stage, run: str, model: Path) -> int:
         "stage": stage.name,
         "run": run,
         "inputs": [{key: source[key] for key in ("dataset", "version", "commit")}],
-        "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "published": pod_history.text(time.time()),
+        "started": pod_history.text(began),
+        "machines": [pod_history.since(began)],
     }
     of_dataset = f"{source['dataset']}@"
     publisher = f"{of_dataset}{source['version']}"

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tensorplane.datasets import Dataset, File, durable
 from tensorplane.datasets.errors import Gone
@@ -30,6 +31,8 @@ class Result:
     files: Mapping[str, File]
     run: str
     """The run that made it."""
+    ran: Mapping[str, Any] = field(default_factory=dict)
+    """The machine on which it was made, with the times `from` and `to`; empty of one that an older tensorplane kept."""
 
 
 class Results:
@@ -46,7 +49,7 @@ class Results:
         except FileNotFoundError:
             return None
         files = {path: File(*each) for path, each in found["files"].items()}
-        return None if self._dataset.lacks(files.values()) else Result(files, found["run"])
+        return None if self._dataset.lacks(files.values()) else Result(files, found["run"], found.get("ran", {}))
 
     def keys(self) -> set[str]:
         """The keys of all results, also of those whose contents were deleted."""
@@ -68,7 +71,7 @@ class Results:
         if not self._store.use(lambda: (("objects", blob_name(file)) for file in result.files.values())):
             raise Gone(f"{result.run}: contents of a result were deleted by `data collect --now`; run the stage again")
         self._store.published()  # the result below may exist even if its creation fails
-        content = {"files": result.files, "run": result.run}
+        content = {"files": result.files, "run": result.run, "ran": result.ran}
         path = self._made("results", key)
         if not durable.create(path, json.dumps(content).encode(), self._store.parts) and self.read(key) is None:
             durable.replace(path, json.dumps(content).encode(), self._store.parts)

@@ -59,11 +59,11 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     raise UsageError(f"{step!r} is no step")
 
 
-def keep_result(stage: Stage, run: str, item: str, folder: Path) -> Taken:
-    """Keeps the files of a folder as the result of an item."""
+def keep_result(stage: Stage, run: str, item: str, folder: Path, ran: Mapping[str, Any] | None = None) -> Taken:
+    """Keeps the files of a folder as the result of an item. `ran`: where and when it was made, if that is known."""
     what = f"{stage.name}: the result of part {item} for {stage.dataset}"
     with permanent_errors_refused(stage.root, what=what, of=folder, dataset=stage.dataset):
-        files = keep(stage, run, int(item), folder)
+        files = keep(stage, run, int(item), folder, ran)
         return Taken(words(item=item, result="unchanged") if files is None else words(item=item, files=files))
 
 

@@ -26,6 +26,9 @@ def test_each_commit_has_one_run_which_works_only_on_what_is_new(of_dev: Pipelin
     assert made["inputs"] == [
         {"name": "texts", "dataset": "upper", "version": source["version"], "commit": source["id"]}
     ]
+    nodes = [node["metadata"]["name"] for node in of_dev.access.api.items("/api/v1/nodes")]
+    machines = source["provenance"]["machines"]
+    assert [(each["node"], each["parts"]) for each in machines] == [(nodes[0], 2)], machines
 
     other = of_dev.put("texts", a="one two two", b="two four")
     second = of_dev.run_on("words", other)

@@ -166,6 +166,31 @@ def test_a_model_leads_back_to_the_first_files(resolved: ResolvedStack, volumes:
     ]
 
 
+def test_a_version_says_when_and_where_it_was_made(resolved: ResolvedStack, volumes: _Folders) -> None:
+    l4 = {"name": "NVIDIA L4", "driver": "570.1", "cuda": "12.8"}
+    gpus = {"accelerators": [{**l4, "uuid": "GPU-1"}, {**l4, "uuid": "GPU-2"}], "processor": "EPYC", "kernel": "6.1"}
+    record = {
+        "started": "2026-11-26T14:53:40Z",
+        "machines": [
+            {"node": "b", **gpus},
+            {"node": "a", **gpus},
+            {"node": "a", **gpus},
+            {"node": "c", "kernel": "6.12"},
+        ],
+        "restarts": [
+            {"time": "2026-11-26T14:55:00Z", "after": "stopped"},
+            {"time": "2026-11-26T14:57:02Z", "after": "exit 1", "pod": "worker-0-1"},
+        ],
+    }
+    _publish(volumes, "digits", 1, record)
+    assert _tree(_of("digits", resolved, volumes)).splitlines()[1:] == [
+        "started 2026-11-26 14:53:40 UTC",
+        "on a, b: 2 NVIDIA L4, driver 570.1, CUDA 12.8, EPYC, kernel 6.1",
+        "on c: kernel 6.12",
+        "restarted 2 times, the last one 2026-11-26 14:57:02 UTC after exit 1 of worker-0-1",
+    ]
+
+
 def test_versions_are_chosen_by_references(resolved: ResolvedStack, volumes: _Folders) -> None:
     raw, clean = _chain(volumes)
     newer = _commit(volumes, "datasets/raw", "newer")
@@ -253,6 +278,10 @@ def test_inputs_in_another_form_lead_nowhere(resolved: ResolvedStack, volumes: _
         ({"parts": 3}, "parts 3"),
         ({"parts": {"done": "all"}}, "parts {'done': 'all'}"),
         ({"steps": "100"}, "steps 100"),
+        ({"started": "yesterday"}, "started yesterday"),
+        ({"machines": ["a"]}, "machines ['a']"),
+        ({"machines": [{"accelerators": ["L4"]}]}, "machines [{'accelerators': ['L4']}]"),
+        ({"restarts": [{"time": "now"}]}, "restarts [{'time': 'now'}]"),
         ({"versions": ["tensorflow 2"]}, "versions ['tensorflow 2']"),
         ({"data": "s3://digits"}, "data s3://digits"),
         ({"data": {"volumes": 3}}, "data {'volumes': 3}"),

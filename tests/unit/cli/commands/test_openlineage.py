@@ -50,6 +50,7 @@ def found() -> Graph:
     record = {
         "job": "digits",
         "run": "digits-1",
+        "started": "2026-11-26T14:00:00Z",
         "published": "2026-11-26T15:00:00Z",
         "versions": {"tensorplane": "0.1.0", "tensorflow": "2.21.0"},
         "settings": {"env": {"STEPS": "60", "TOKEN": {"secret": "s", "key": "k"}}},
@@ -124,6 +125,7 @@ def test_events_of_a_run_are_one_run_and_name_what_they_read(found: Graph) -> No
         ("tensorplane://dev", "data/clean"),
         ("tensorplane://dev", "lost"),
     ]
+    assert [event["eventTime"] for event in events[2:]] == ["2026-11-26T14:00:00Z", "2026-11-26T15:00:00Z"]
     assert last["outputs"][0]["facets"]["version"]["datasetVersion"] == "2"
     parameters = last["run"]["facets"]["executionParameters"]["parameters"]
     assert parameters == [{"key": "STEPS", "value": "60"}], "no reference to a Secret"

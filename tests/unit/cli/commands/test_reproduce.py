@@ -265,12 +265,18 @@ def test_equal_models_are_said_to_be_equal() -> None:
 
 
 def test_what_differs_is_named_with_what_may_be_the_reason() -> None:
-    record = {"steps": 59, "versions": {"keras": "3.14.0"}, "inputs": [{"dataset": "raw", "version": "b"}]}
+    now, before = ({"node": node, "processor": cpu} for node, cpu in (("b", "EPYC"), ("a", "Xeon")))
+    record: dict[str, Any] = {"steps": 59, "versions": {"keras": "3.14.0"}, "machines": [now]}
+    record["inputs"] = [{"dataset": "raw", "version": "b"}]
     other = replace(_NOW, record=record, content={**_DIGESTS, "variable dense/bias": "9"})
-    then = replace(_THEN, record={"steps": 60, "settings": {"strategy": {"kind": "parameterServer"}}})
+    then = replace(
+        _THEN,
+        record={"steps": 60, "settings": {"strategy": {"kind": "parameterServer"}}, "machines": [before, before]},
+    )
     assert comparison.lines(then, other) == [
         "digits@3: made again as models:/reproduced/digits/3@1, and differs in 1 of 3 parts: variable dense/bias",
         "  keras was none, and is 3.14.0",
+        "  it was made on Xeon, and is made on EPYC",
         "  it has read other versions of its datasets: open them by the same references as then",
         "  it has made 59 steps instead of 60",
         "  workers of parameter servers update variables in any order",

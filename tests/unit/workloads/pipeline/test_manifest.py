@@ -352,7 +352,7 @@ def test_a_stage_that_publishes_has_one_pod_with_the_model_and_the_servers_folde
     mounts = _mounts(work["container"])
     assert mounts["/in/model"]["readOnly"]
     assert "readOnly" not in mounts["/volumes/data"]
-    variables = {one["name"]: one["value"] for one in work["container"]["env"]}
+    variables = {one["name"]: one.get("value") for one in work["container"]["env"]}
     assert json.loads(variables["STAGE"])["publish"] == {
         "server": "classifier",
         "model": "digits",
