@@ -90,6 +90,7 @@ _MAIN = {"__main__.py": b"import tensorplane.__main__\n"}
 """The archive as a program."""
 _OF_STEPS = (
     *("__main__.py", "errors.py", "lazy_imports.py", "model_versions.py", "unpack.py"),
+    *("declared_lineage.py", "machine.py", "pod_history.py", "version.py"),
     *(f"checkpoints/{name}.py" for name in ("__init__", "disk", "run_folder")),
 )
 

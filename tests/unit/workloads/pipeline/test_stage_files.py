@@ -59,3 +59,11 @@ def test_they_are_unpacked_by_the_library_in_an_image_with_python(tmp_path: Path
 @pytest.mark.parametrize("files", [{}, {"train.py": b"print(1)"}])
 def test_others_need_no_init_container(files: dict[str, bytes]) -> None:
     assert "initContainers" not in _work(files)
+
+
+@pytest.mark.parametrize("module", ["tensorplane.stages.__main__", "tensorplane.unpack"])
+def test_the_library_of_stages_has_all_that_it_imports(tmp_path: Path, module: str) -> None:
+    archive = tmp_path / pod.ARCHIVE
+    archive.write_bytes(sources.steps()[pod.ARCHIVE])
+    program = f"import sys; sys.path.insert(0, {str(archive)!r}); import {module}"
+    subprocess.run([sys.executable, "-I", "-S", "-c", program], check=True)
